@@ -1,0 +1,128 @@
+// The command-line program: parse, call, format.
+#include <clocale>
+#include <csignal>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "tertulia/base/nearest.h"
+#include "tertulia/base/version.h"
+
+#include "commands.h"
+
+namespace tertulia::cli {
+
+void Context::run(const std::function<Result<void>()>& work) {
+  const Result<void> result = work();
+  if (result) return;
+  out.error(result.error());
+  exit_code = exit_code_of(result.error().code());
+}
+
+namespace {
+
+bool wants_colour(int file) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return (no_colour == nullptr || *no_colour == '\0') && ::isatty(file) == 1 && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+void add_commands(CLI::App& app, Context& context) {
+  app.description(
+      "Tertulia holds conversations for LLM agents: durable, branching, and safe to kill at any moment.");
+  app.set_version_flag("--version", "tertulia " + std::string(version()), "Show the version");
+  app.add_flag("--json", context.out.json, "Write JSON for programs instead of text for people");
+  app.add_flag_callback(
+      "--no-color", [&] { context.out.colour_out = context.out.colour_err = false; },
+      "Plain text (also NO_COLOR=1)");
+  app.add_option("--data", context.data_flag, "Where conversations are kept (also TERTULIA_DATA)");
+  app.add_option("--config", context.config_flag, "The configuration file (also TERTULIA_CONFIG)");
+  app.add_option("--tenant", context.tenant, "Whose conversations: the tenant")->capture_default_str();
+  app.add_option("--owner", context.owner, "Whose conversations: the owner")->capture_default_str();
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(
+      "Exit codes: 0 done · 1 refused · 2 usage · 65 bad input · 66 not there · 74 disk · 75 in use · 77 not "
+      "allowed · "
+      "78 configuration");
+  add_sessions(app, context);
+  add_branches(app, context);
+  add_messages(app, context);
+  add_verify(app, context);
+  add_backup(app, context);
+  add_doctor(app, context);
+  add_tokens(app, context);
+  add_config(app, context);
+  add_completion(app, context);
+}
+
+// The app that the words before the mistake lead to, and every word that could have stood there.
+std::vector<std::string> words_expected(const CLI::App& app) {
+  std::vector<std::string> words;
+  const auto add_options = [&](const CLI::App& owner) {
+    for (const CLI::Option* option : owner.get_options()) {
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+    }
+  };
+  const CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  add_options(app);
+  if (last != &app) add_options(*last);
+  for (const CLI::App* command : last->get_subcommands([](const CLI::App*) { return true; })) {
+    words.push_back(command->get_name());
+  }
+  return words;
+}
+
+int report_usage(const CLI::App& app, const CLI::ParseError& problem, const Context& context) {
+  std::string sentence = problem.what();
+  const std::vector<std::string> extras = app.remaining(true);
+  if (!extras.empty()) {
+    const std::string& word = extras.front();
+    const bool flag = word.starts_with("-");
+    sentence = (flag ? "There is no flag '" : "There is no command '") + word + "'" +
+               did_you_mean(word.substr(0, word.find('=')), words_expected(app)) + ".";
+  }
+  context.out.error(Error(ErrorCode::kOutOfRange, sentence + " Try: tertulia --help"));
+  return kExitUsage;
+}
+
+int run_program(int argc, char** argv) {
+  Context context;
+  context.out.colour_out = wants_colour(STDOUT_FILENO);
+  context.out.colour_err = wants_colour(STDERR_FILENO);
+  CLI::App app;
+  app.name("tertulia");
+  add_commands(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForVersion& version_wanted) {
+    return app.exit(version_wanted);
+  } catch (const CLI::ParseError& problem) {
+    return report_usage(app, problem, context);
+  }
+  return context.exit_code;
+}
+
+}  // namespace
+}  // namespace tertulia::cli
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a write that nobody reads is noticed where it fails
+  std::setlocale(LC_CTYPE, "C.UTF-8");
+  try {
+    return tertulia::cli::run_program(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("tertulia: out of memory\n", stderr);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "tertulia: %s\n", problem.what());
+  }
+  return tertulia::cli::kExitFailure;
+}

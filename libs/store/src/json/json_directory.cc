@@ -1,0 +1,233 @@
+#include "json_directory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "names.h"
+#include "rooted_files.h"
+#include "store_marker.h"
+
+namespace tertulia {
+
+JsonDirectory::JsonDirectory(std::unique_ptr<FileSystem> owned, FileSystem& files, Path directory,
+                             const JsonStoreOptions& options)
+    : owned_(std::move(owned)),
+      files_(files),
+      directory_(std::move(directory)),
+      sessions_(directory_ / kSessionsDirectory),
+      capacity_(std::max<std::size_t>(options.sessions_in_memory, 1)),
+      log_(options.log.component("json store")),
+      context_{.files = files_, .health = health_, .mended = [this](Problem problem) {
+                 note_mended(std::move(problem));
+               }} {}
+
+Result<std::unique_ptr<JsonDirectory>> JsonDirectory::open(Env& env, const Path& directory,
+                                                           const JsonStoreOptions& options) {
+  const bool is_real = &env.files() == &real_env().files();
+  Path path = is_real ? std::filesystem::absolute(directory).lexically_normal() : directory;
+  if (!path.has_filename() && path.has_parent_path()) path = path.parent_path();
+  TERTULIA_TRY(make_store_directory(env.files(), path));
+  std::unique_ptr<FileSystem> owned;
+  if (is_real) {
+    TERTULIA_TRY_AS(owned, make_rooted_files(env.files(), path));
+  }
+  FileSystem& files = owned ? *owned : env.files();
+  std::unique_ptr<JsonDirectory> store(new JsonDirectory(std::move(owned), files, std::move(path), options));
+  if (Result<void> ready = store->prepare(); !ready) {
+    return std::move(ready).error().in("open JSON store '" + store->directory_.string() + "'");
+  }
+  return store;
+}
+
+Result<void> JsonDirectory::prepare() {
+  // Looked at before the lock makes a file in what may be somebody else's directory.
+  TERTULIA_TRY(check_store_directory(files_, directory_));
+  TERTULIA_TRY_AS(lock_, files_.lock(directory_ / kLockFile, "tertulia JSON store"));
+  TERTULIA_TRY(initialise_store_directory(files_, directory_));
+  TERTULIA_TRY(files_.sync_directory(sessions_));
+  TERTULIA_TRY_AS(const std::vector<std::string> names, files_.list(sessions_));
+  for (const std::string& name : names) {
+    // A session that was never whole, or one whose erasure was interrupted.
+    if (name.ends_with(kNewSuffix) || name.ends_with(kErasedSuffix)) {
+      TERTULIA_TRY(remove_tree(files_, sessions_ / name));
+    }
+  }
+  return {};
+}
+
+void JsonDirectory::note_mended(Problem problem) {
+  log_.warn("a torn line was cut off", {{"session", problem.session}, {"record", problem.record}});
+  MutexLock lock(mended_mutex_);
+  mended_.push_back(std::move(problem));
+}
+
+std::shared_ptr<SessionFiles> JsonDirectory::files_of(const SessionKey& key) {
+  MutexLock lock(cache_mutex_);
+  if (const auto found = cache_.find(key); found != cache_.end()) {
+    recent_.splice(recent_.begin(), recent_, found->second);
+    return recent_.front();
+  }
+  recent_.push_front(std::make_shared<SessionFiles>(context_, key, sessions_));
+  cache_[key] = recent_.begin();
+  std::shared_ptr<SessionFiles> made = recent_.front();
+  // Only what nobody is working with may go: there must not be two objects for one directory.
+  for (auto oldest = std::prev(recent_.end()); cache_.size() > capacity_ && oldest != recent_.begin();) {
+    const auto candidate = oldest--;
+    if (candidate->use_count() > 1) continue;
+    cache_.erase((*candidate)->key());
+    recent_.erase(candidate);
+  }
+  return made;
+}
+
+SessionFiles::Changed JsonDirectory::indexing() {
+  return [this](const Session& session) { index_.put(summary_of(session)); };
+}
+
+Result<Revision> JsonDirectory::commit(Commit commit) {
+  return files_of(commit.key)->commit(commit, indexing());
+}
+
+Result<void> JsonDirectory::note(Note note) { return files_of(note.key)->note(note); }
+
+Result<SessionState> JsonDirectory::load(const SessionKey& key) { return files_of(key)->load(); }
+
+Result<std::vector<StoredTurn>> JsonDirectory::read_turns(const SessionKey& key, const TurnRange& range) {
+  return files_of(key)->read_turns(range);
+}
+
+Result<std::vector<std::string>> JsonDirectory::session_names() {
+  TERTULIA_TRY_AS(std::vector<std::string> names, files_.list(sessions_));
+  std::erase_if(names, [](const std::string& name) {
+    return name.ends_with(kNewSuffix) || name.ends_with(kErasedSuffix);
+  });
+  return names;
+}
+
+std::optional<SessionKey> JsonDirectory::owner_of(const std::string& name) {
+  Result<std::string> text = read_file(files_, sessions_ / name / kSessionFile);
+  if (!text) return std::nullopt;
+  Result<Session> session = read_session_document(*text);
+  if (!session) return std::nullopt;
+  SessionKey key = key_of(*session);
+  if (directory_name(key) != name) return std::nullopt;
+  return key;
+}
+
+Result<void> JsonDirectory::ensure_indexed() {
+  MutexLock lock(index_mutex_);
+  if (is_indexed_) return {};
+  TERTULIA_TRY_AS(const std::vector<std::string> names, session_names());
+  for (const std::string& name : names) {
+    const std::optional<SessionKey> key = owner_of(name);
+    Result<Session> session =
+        key ? files_of(*key)->session(indexing())
+            : Result<Session>(Error(ErrorCode::kSessionDamaged, "its session.json cannot be read"));
+    if (session || session.error().code() == ErrorCode::kNoSession) continue;
+    if (session.error().code() != ErrorCode::kSessionDamaged) return std::move(session).error();
+    log_.error("a session is damaged and cannot be listed", {{"directory", name}});
+  }
+  is_indexed_ = true;
+  return {};
+}
+
+Result<SessionPage> JsonDirectory::list(const SessionQuery& query) {
+  TERTULIA_TRY(check_query(query));
+  TERTULIA_TRY(ensure_indexed());
+  return index_.list(query);
+}
+
+Result<RecordPage> JsonDirectory::read_records(const RecordQuery& query) {
+  TERTULIA_TRY(check_query(query));
+  std::optional<RecordCursor> behind;
+  if (!query.cursor.empty()) {
+    TERTULIA_TRY_AS(behind, RecordCursor::parse(query.cursor));
+  }
+  std::vector<SessionKey> keys;
+  if (query.session.empty()) {
+    TERTULIA_TRY(ensure_indexed());
+    keys = index_.of_owner(query.tenant, query.owner);
+  } else {
+    keys.push_back({query.tenant, query.owner, query.session});
+  }
+  // A heap whose top is the last record of the page so far.
+  std::vector<StoredRecord> page;
+  const auto before = [&](const StoredRecord& a, const StoredRecord& b) {
+    return comes_before(query, cursor_of(a), cursor_of(b));
+  };
+  for (const SessionKey& key : keys) {
+    Result<void> read = files_of(key)->find_records(query, [&](Record record) {
+      StoredRecord found{.session = key.session, .record = std::move(record)};
+      if (behind && !comes_before(query, *behind, cursor_of(found))) return;
+      if (page.size() > query.limit && !before(found, page.front())) return;
+      page.push_back(std::move(found));
+      std::ranges::push_heap(page, before);
+      if (page.size() <= query.limit + 1) return;
+      std::ranges::pop_heap(page, before);
+      page.pop_back();
+    });
+    // Erased while this was going on.
+    if (!read && query.session.empty() && read.error().code() == ErrorCode::kNoSession) continue;
+    TERTULIA_TRY(std::move(read));
+  }
+  std::ranges::sort(page, before);
+  RecordPage result{.records = std::move(page)};
+  if (result.records.size() > query.limit) {
+    result.records.pop_back();
+    result.next = cursor_of(result.records.back()).text();
+  }
+  for (const SessionKey& key : keys) {
+    std::vector<Record*> own;
+    for (StoredRecord& stored : result.records) {
+      if (stored.session == key.session) own.push_back(&stored.record);
+    }
+    if (!own.empty()) TERTULIA_TRY(files_of(key)->read_payloads(own));
+  }
+  std::erase_if(result.records, [](const StoredRecord& stored) { return stored.record.number == 0; });
+  return result;
+}
+
+Result<EraseReport> JsonDirectory::erase(const EraseScope& scope) {
+  TERTULIA_TRY(check_scope(scope));
+  std::vector<SessionKey> keys;
+  if (scope.session) {
+    keys.push_back({scope.tenant, scope.owner, *scope.session});
+  } else {
+    TERTULIA_TRY(ensure_indexed());
+    keys = index_.of_owner(scope.tenant, scope.owner);
+  }
+  EraseReport report;
+  for (const SessionKey& key : keys) {
+    TERTULIA_TRY(files_of(key)->erase(report, [&] { index_.remove(key); }));
+  }
+  return report;
+}
+
+Result<VerifyReport> JsonDirectory::verify() {
+  VerifyReport report;
+  TERTULIA_TRY_AS(const std::vector<std::string> names, session_names());
+  for (const std::string& name : names) {
+    if (const std::optional<SessionKey> key = owner_of(name)) {
+      TERTULIA_TRY(files_of(*key)->verify(report));
+      continue;
+    }
+    // Gone meanwhile, or not readable.
+    if (!files_.info(sessions_ / name)) continue;
+    report.problems.push_back({.code = ErrorCode::kSessionDamaged,
+                               .session = name,
+                               .record = std::string(kSessionFile),
+                               .sentence = "this directory has no session.json that belongs here"});
+  }
+  MutexLock lock(mended_mutex_);
+  for (Problem& problem : mended_) report.problems.push_back(std::move(problem));
+  mended_.clear();
+  return report;
+}
+
+Result<std::unique_ptr<Store>> open_json_store(Env& env, const Path& directory,
+                                               const JsonStoreOptions& options) {
+  TERTULIA_TRY_AS(std::unique_ptr<JsonDirectory> store, JsonDirectory::open(env, directory, options));
+  return run_on_threads(std::move(store), options.threads);
+}
+
+}  // namespace tertulia

@@ -1,0 +1,75 @@
+// The JSON store without its threads: what open_json_store puts on them, and what tests drive step by step.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tertulia/base/env.h"
+#include "tertulia/base/thread_annotations.h"
+#include "tertulia/store/blocking_store.h"
+#include "tertulia/store/json_store.h"
+
+#include "session_files.h"
+#include "session_index.h"
+
+namespace tertulia {
+
+// Concurrency: any thread.
+class JsonDirectory final : public BlockingStore {
+ public:
+  static Result<std::unique_ptr<JsonDirectory>> open(Env& env, const Path& directory,
+                                                     const JsonStoreOptions& options);
+
+  Result<Revision> commit(Commit commit) override;
+  Result<void> note(Note note) override;
+  Result<SessionState> load(const SessionKey& key) override;
+  Result<std::vector<StoredTurn>> read_turns(const SessionKey& key, const TurnRange& range) override;
+  Result<RecordPage> read_records(const RecordQuery& query) override;
+  Result<SessionPage> list(const SessionQuery& query) override;
+  Result<EraseReport> erase(const EraseScope& scope) override;
+  Result<VerifyReport> verify() override;
+
+ private:
+  using Recent = std::list<std::shared_ptr<SessionFiles>>;
+
+  JsonDirectory(std::unique_ptr<FileSystem> owned, FileSystem& files, Path directory,
+                const JsonStoreOptions& options);
+
+  Result<void> prepare();
+  std::shared_ptr<SessionFiles> files_of(const SessionKey& key);
+  // Reads every session once, so that the index knows them all.
+  Result<void> ensure_indexed();
+  // Whose directory this is; none if that cannot be read.
+  std::optional<SessionKey> owner_of(const std::string& name);
+  Result<std::vector<std::string>> session_names();
+  SessionFiles::Changed indexing();
+  void note_mended(Problem problem);
+
+  std::unique_ptr<FileSystem> owned_;
+  FileSystem& files_;
+  const Path directory_;
+  const Path sessions_;
+  const std::size_t capacity_;
+  Log log_;
+  std::unique_ptr<FileLock> lock_;
+  WriteHealth health_;
+  JsonStoreContext context_;
+  SessionIndex index_;
+
+  Mutex index_mutex_;
+  bool is_indexed_ TERTULIA_GUARDED_BY(index_mutex_) = false;
+
+  Mutex cache_mutex_;
+  // The most recently used first.
+  Recent recent_ TERTULIA_GUARDED_BY(cache_mutex_);
+  std::map<SessionKey, Recent::iterator> cache_ TERTULIA_GUARDED_BY(cache_mutex_);
+
+  Mutex mended_mutex_;
+  std::vector<Problem> mended_ TERTULIA_GUARDED_BY(mended_mutex_);
+};
+
+}  // namespace tertulia

@@ -1,0 +1,198 @@
+// The files of one session.
+//
+// Everything that a commit is checked against is kept in memory once the session was touched; messages and
+// the payloads of records stay on the disk. The first touch finishes what a crash left behind.
+//
+// Damage
+//   A record that fails its checksum stays as it is. The session refuses to be written; what stands before
+//   and beside the damage can be read, the rest gives kSessionDamaged {record}.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tertulia/base/file_system.h"
+#include "tertulia/base/result.h"
+#include "tertulia/base/thread_annotations.h"
+#include "tertulia/store/commit_rules.h"
+#include "tertulia/store/read_rules.h"
+#include "tertulia/store/store.h"
+
+#include "file_steps.h"
+#include "line_file.h"
+#include "stored_forms.h"
+
+namespace tertulia {
+
+// What session files share with their store.
+struct JsonStoreContext {
+  FileSystem& files;
+  WriteHealth& health;
+  // Told of everything that was mended: a torn line that was cut.
+  std::function<void(Problem)> mended;
+};
+
+// Concurrency: any thread. Writers of one session wait for one another; readers wait for nobody once the
+// session is loaded.
+class SessionFiles {
+ public:
+  SessionFiles(JsonStoreContext& context, SessionKey key, const Path& sessions);
+
+  const SessionKey& key() const { return key_; }
+
+  // `changed` is called with the session as it is afterwards, before anybody else can change it again.
+  using Changed = std::function<void(const Session&)>;
+  Result<Revision> commit(const Commit& commit, const Changed& changed);
+  Result<void> note(const Note& note);
+  Result<SessionState> load();
+  // Loads it if need be and gives the session. kNoSession.
+  Result<Session> session(const Changed& changed);
+  Result<std::vector<StoredTurn>> read_turns(const TurnRange& range);
+
+  // Calls `found` with every record that matches the query, without its payload (tool calls: with it).
+  Result<void> find_records(const RecordQuery& query, const std::function<void(Record)>& found);
+  // Fills in the payloads of records that find_records gave. One that was dropped since gets the number 0.
+  Result<void> read_payloads(std::span<Record* const> records);
+
+  // Adds to the report what was there. `gone` is called before anybody can create the session again.
+  Result<void> erase(EraseReport& report, const std::function<void()>& gone);
+  // Reads everything there is.
+  Result<void> verify(VerifyReport& report);
+
+ private:
+  struct BranchFiles {
+    std::string path;
+    std::uint64_t order = 0;
+    // Of transcript.jsonl, as far as it is whole.
+    std::uint64_t size = 0;
+    std::uint64_t turns = 0;
+    std::uint64_t state_at = 0;
+    // The newest of branch.json and the last line.
+    Revision revision{};
+    Time time{};
+    // Names the line that is damaged.
+    std::string damage;
+  };
+  struct RecordPlace {
+    std::uint64_t offset = 0;
+    std::size_t item = 0;
+    std::uint64_t bytes = 0;
+    Time time{};
+    std::string key;
+    std::string name;
+    bool is_outside = false;
+  };
+  struct RecordsFile {
+    bool exists = false;
+    FileHeader header;
+    std::uint64_t size = 0;
+    std::uint64_t live_bytes = 0;
+    std::map<std::pair<std::string, std::uint64_t>, RecordPlace> live;
+    std::map<std::string, std::uint64_t> heads;
+    std::string damage;
+  };
+  using RecordsKey = std::pair<RecordKind, BranchId>;
+  // A part of a transcript that is to be read: a copy, so that reading needs no lock.
+  struct TranscriptPart {
+    BranchId branch;
+    // Of transcript.jsonl.
+    std::string path;
+    std::uint64_t size = 0;
+    // Which messages; `visible` as in Segment.
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint64_t visible = 0;
+  };
+  struct Plan;
+
+  // Loading (session_files.cc). With write_mutex_ held.
+  Result<void> ensure_loaded() TERTULIA_REQUIRES(write_mutex_);
+  Result<void> read_all() TERTULIA_REQUIRES(write_mutex_);
+  Result<void> read_branches() TERTULIA_REQUIRES(write_mutex_);
+  Result<void> read_branch(const std::string& path) TERTULIA_REQUIRES(write_mutex_);
+  Result<void> read_transcript_end(BranchHead& head, BranchFiles& files) TERTULIA_REQUIRES(write_mutex_);
+  // The size of the file as far as it is whole, after mending what a crash left.
+  Result<std::uint64_t> settle_ending(File& file, const std::string& path, std::string& damage)
+      TERTULIA_REQUIRES(write_mutex_);
+  Result<RecordsFile*> records_file(RecordKind kind, const BranchId& branch) TERTULIA_REQUIRES(write_mutex_);
+  Result<RecordsFile> read_records_file(RecordKind kind, const BranchId& branch)
+      TERTULIA_REQUIRES(write_mutex_);
+  // The names in a directory, without what a crash left half made or half removed: that is removed.
+  Result<std::vector<std::string>> swept(const std::string& directory) TERTULIA_REQUIRES(write_mutex_);
+  void reset() TERTULIA_REQUIRES(write_mutex_);
+  // Makes sure that it is loaded and there. kNoSession; kSessionDamaged if nothing can be read.
+  Result<void> ensure_there();
+  Error damaged(const std::string& record, const std::string& why) const;
+  void note_damage(const std::string& record, const std::string& why);
+
+  // Writing (session_commit.cc). With write_mutex_ held.
+  Result<void> load_streams(const std::vector<StreamId>& streams) TERTULIA_REQUIRES(write_mutex_);
+  Result<void> check_writable() const TERTULIA_REQUIRES(write_mutex_);
+  Result<Plan> plan_commit(const Commit& commit) TERTULIA_REQUIRES(write_mutex_);
+  void plan_branches(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
+  void plan_branch(Plan& plan, const BranchId& id) TERTULIA_REQUIRES(write_mutex_);
+  void plan_record(Plan& plan, const AddRecord& add) TERTULIA_REQUIRES(write_mutex_);
+  void plan_record(Plan& plan, const DropRecords& drop) TERTULIA_REQUIRES(write_mutex_);
+  Result<void> plan_records_files(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
+  Result<std::string> rewritten(const RecordsKey& id, const RecordsFile& file, RecordsFile& after,
+                                const std::vector<RecordItem>& items) TERTULIA_REQUIRES(write_mutex_);
+  Result<void> carry_out(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
+  Result<void> create(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
+  void publish_files(Plan& plan) TERTULIA_REQUIRES(write_mutex_, state_mutex_);
+  static void replay(RecordsFile& file, const std::vector<RecordItem>& items, std::uint64_t offset,
+                     std::uint64_t bytes);
+
+  // Reading (session_read.cc).
+  Result<std::vector<TranscriptPart>> parts_of(const TurnRange& range);
+  Result<void> read_part(const TranscriptPart& part, std::vector<StoredTurn>& turns);
+  // Where the line begins that holds the message `index`, or the one behind it.
+  Result<std::uint64_t> find_line(LineReader& lines, const TranscriptPart& part);
+  // Calls `each` with every turn of the branch's own that holds `needle` in its text. Stops at damage.
+  Result<void> for_each_turn(const TranscriptPart& part, std::string_view needle,
+                             const std::function<Result<void>(TurnLine)>& each);
+  std::vector<TranscriptPart> own_parts(const std::optional<BranchId>& branch) const;
+  Result<void> find_tool_calls(const RecordQuery& query, const std::function<void(Record)>& found);
+  Result<void> load_records(RecordKind kind, const std::optional<BranchId>& branch);
+  struct OpenRecords;
+  Result<void> read_payload(Record& record, std::unique_ptr<OpenRecords>& open);
+  Result<void> read_asset(Record& record, const RecordItem& item);
+  Error found_damage(const std::string& record, const Error& why);
+  Path directory_path() const { return sessions_ / name_; }
+
+  // Erasing and verifying (session_verify.cc).
+  void count(EraseReport& report) TERTULIA_REQUIRES(write_mutex_);
+  void verify_branch(const TranscriptPart& part, VerifyReport& report);
+  void verify_records(RecordKind kind, const BranchId& branch, VerifyReport& report);
+  Result<void> verify_names(VerifyReport& report);
+
+  JsonStoreContext& context_;
+  const SessionKey key_;
+  // "sessions", and this session's directory name in it.
+  const Path sessions_;
+  const std::string name_;
+
+  Mutex write_mutex_;
+  SessionDirectory directory_ TERTULIA_GUARDED_BY(write_mutex_);
+  std::atomic<bool> is_loaded_ = false;
+
+  // Changed with both mutexes held, so reading needs either one.
+  mutable Mutex state_mutex_;
+  bool exists_ = false;
+  SessionImage image_;
+  std::map<BranchId, BranchFiles> branches_;
+  std::map<RecordsKey, RecordsFile> records_;
+  // The first damage, as the error that a writer gets. `is_unreadable_`: readers of the session get it too.
+  std::optional<Error> damage_;
+  bool is_unreadable_ = false;
+};
+
+}  // namespace tertulia

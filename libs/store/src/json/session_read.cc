@@ -1,0 +1,297 @@
+// Turns and records, read from the files without holding up writers.
+#include <utility>
+
+#include "tertulia/store/crc32c.h"
+
+#include "names.h"
+#include "session_files.h"
+
+namespace tertulia {
+namespace {
+
+// Below this a transcript is read through instead of searched.
+constexpr std::uint64_t kReadThrough = 64U << 10U;
+
+bool says_machine(ErrorCode code) {
+  return code == ErrorCode::kStorageIo || code == ErrorCode::kNotPermitted ||
+         code == ErrorCode::kNeedsVersion;
+}
+
+}  // namespace
+
+Error SessionFiles::found_damage(const std::string& record, const Error& why) {
+  if (says_machine(why.code())) return why;
+  note_damage(record, why.message());
+  return damaged(record, why.message());
+}
+
+Result<std::vector<SessionFiles::TranscriptPart>> SessionFiles::parts_of(const TurnRange& range) {
+  MutexLock lock(state_mutex_);
+  if (!exists_) return no_session(key_.session);
+  Result<std::vector<Segment>> segments = segments_of(image_.branches, range);
+  if (!segments) {
+    if (segments.error().code() == ErrorCode::kDamaged)
+      return damaged("branches", segments.error().message());
+    return std::move(segments).error();
+  }
+  const BranchFiles& asked = branches_.at(range.branch);
+  const std::uint64_t there = image_.find(range.branch)->message_count;
+  if (!asked.damage.empty() && range.end > there) {
+    return damaged(asked.damage, "the branch can be read up to message " + std::to_string(there))
+        .with("messages", static_cast<std::int64_t>(there));
+  }
+  std::vector<TranscriptPart> parts;
+  for (const Segment& segment : *segments) {
+    const BranchFiles& files = branches_.at(segment.branch->id);
+    parts.push_back({.branch = segment.branch->id,
+                     .path = files.path + "/" + std::string(kTranscriptFile),
+                     .size = files.size,
+                     .begin = segment.begin,
+                     .end = segment.end,
+                     .visible = segment.visible});
+  }
+  return parts;
+}
+
+Result<std::uint64_t> SessionFiles::find_line(LineReader& lines, const TranscriptPart& part) {
+  TERTULIA_TRY_AS(std::uint64_t low, lines.next_start(1));  // behind the header
+  std::uint64_t high = part.size;
+  // Each step trusts a line that it has not checked: a wrong turn ends at a line that does not fit.
+  while (high - low > kReadThrough) {
+    TERTULIA_TRY_AS(const std::uint64_t middle, lines.next_start(low + (high - low) / 2));
+    if (middle >= high) break;
+    TERTULIA_TRY_AS(std::optional<std::string_view> line, lines.line_at(middle));
+    const std::optional<TurnHead> head = line ? read_turn_head(*line) : std::nullopt;
+    if (!head) break;
+    if (head->first_index <= part.begin) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+Result<void> SessionFiles::read_part(const TranscriptPart& part, std::vector<StoredTurn>& turns) {
+  TERTULIA_TRY_AS(std::unique_ptr<File> file,
+                  context_.files.open(directory_path() / part.path, OpenMode::kRead));
+  LineReader lines(*file, part.size);
+  TERTULIA_TRY_AS(std::uint64_t at, find_line(lines, part));
+  std::optional<TurnHead> before;
+  while (at < part.size) {
+    const std::string record = part.path + " at byte " + std::to_string(at);
+    TERTULIA_TRY_AS(std::optional<std::string_view> line, lines.line_at(at));
+    if (!line) return found_damage(record, Error(ErrorCode::kDamaged, "a line does not end"));
+    at += line->size() + 1;
+    const std::optional<TurnHead> head = read_turn_head(*line);
+    if (head && head->end() <= part.begin) continue;
+    if (head && before && head->first_index >= part.end && head->first_index == before->end()) break;
+    Result<TurnLine> turn = read_turn_line(key_, part.path, part.branch, *line);
+    if (!turn) return found_damage(record, turn.error());
+    const bool fits = before ? turn->head.number == before->number + 1 &&
+                                   turn->head.first_index == before->end() &&
+                                   turn->head.revision > before->revision
+                             : turn->head.first_index <= part.begin && turn->head.end() > part.begin;
+    if (!fits)
+      return found_damage(record, Error(ErrorCode::kDamaged, "lines are missing or in another order"));
+    before = turn->head;
+    Result<StoredTurn> cut = cut_turn({.turn = std::move(turn->append.turn),
+                                       .revision = turn->head.revision,
+                                       .first_index = turn->head.first_index},
+                                      part.visible);
+    if (!cut) return found_damage(record, cut.error());
+    turns.push_back(*std::move(cut));
+    if (before->end() >= part.end) return {};
+  }
+  if (!before || before->end() < part.end) {
+    return found_damage(part.path, Error(ErrorCode::kDamaged, "messages are missing at its end"));
+  }
+  return {};
+}
+
+Result<std::vector<StoredTurn>> SessionFiles::read_turns(const TurnRange& range) {
+  for (int attempt = 0;; ++attempt) {
+    TERTULIA_TRY(ensure_there());
+    TERTULIA_TRY_AS(const std::vector<TranscriptPart> parts, parts_of(range));
+    std::vector<StoredTurn> turns;
+    Result<void> read;
+    for (const TranscriptPart& part : parts) {
+      read = read_part(part, turns);
+      if (!read) break;
+    }
+    if (read) return turns;
+    if (read.error().code() != ErrorCode::kNotFound) return std::move(read).error();
+    // The branch was dropped meanwhile, or the file is gone.
+    if (attempt > 0) return found_damage(parts.front().path, read.error());
+  }
+}
+
+std::vector<SessionFiles::TranscriptPart> SessionFiles::own_parts(
+    const std::optional<BranchId>& branch) const {
+  MutexLock lock(state_mutex_);
+  std::vector<TranscriptPart> parts;
+  for (const auto& [id, files] : branches_) {
+    if (branch && *branch != id) continue;
+    const BranchHead* head = image_.find(id);
+    parts.push_back({.branch = id,
+                     .path = files.path + "/" + std::string(kTranscriptFile),
+                     .size = files.size,
+                     .begin = own_begin(*head),
+                     .end = head->message_count,
+                     .visible = head->message_count});
+  }
+  return parts;
+}
+
+Result<void> SessionFiles::for_each_turn(const TranscriptPart& part, std::string_view needle,
+                                         const std::function<Result<void>(TurnLine)>& each) {
+  TERTULIA_TRY_AS(std::unique_ptr<File> file,
+                  context_.files.open(directory_path() / part.path, OpenMode::kRead));
+  LineReader lines(*file, part.size);
+  TERTULIA_TRY_AS(std::uint64_t at, lines.next_start(1));
+  while (at < part.size) {
+    const std::string record = part.path + " at byte " + std::to_string(at);
+    TERTULIA_TRY_AS(std::optional<std::string_view> line, lines.line_at(at));
+    if (!line) return found_damage(record, Error(ErrorCode::kDamaged, "a line does not end"));
+    at += line->size() + 1;
+    if (line->find(needle) == std::string_view::npos) continue;
+    Result<TurnLine> turn = read_turn_line(key_, part.path, part.branch, *line);
+    if (!turn) return found_damage(record, turn.error());
+    if (Result<void> done = each(*std::move(turn)); !done) return found_damage(record, done.error());
+  }
+  return {};
+}
+
+Result<void> SessionFiles::find_tool_calls(const RecordQuery& query,
+                                           const std::function<void(Record)>& found) {
+  for (const TranscriptPart& part : own_parts(query.branch)) {
+    TERTULIA_TRY(for_each_turn(part, "\"tool_calls\":[", [&](const TurnLine& line) -> Result<void> {
+      for (Record& record : tool_call_records(key_, line.append)) {
+        if (matches(query, record)) found(std::move(record));
+      }
+      return {};
+    }));
+  }
+  return {};
+}
+
+Result<void> SessionFiles::load_records(RecordKind kind, const std::optional<BranchId>& branch) {
+  std::vector<BranchId> missing;
+  const auto want = [&](const BranchId& id) {
+    if ((!branch || *branch == id) && !records_.contains({kind, id})) missing.push_back(id);
+  };
+  {
+    MutexLock lock(state_mutex_);
+    want({});
+    for (const auto& [id, files] : branches_) want(id);
+  }
+  if (missing.empty()) return {};
+  MutexLock lock(write_mutex_);
+  for (const BranchId& id : missing) {
+    if (id.empty() || branches_.contains(id)) TERTULIA_TRY(records_file(kind, id));
+  }
+  return {};
+}
+
+Result<void> SessionFiles::find_records(const RecordQuery& query, const std::function<void(Record)>& found) {
+  TERTULIA_TRY(ensure_there());
+  if (query.kind == RecordKind::kToolCall) return find_tool_calls(query, found);
+  TERTULIA_TRY(load_records(query.kind, query.branch));
+  MutexLock lock(state_mutex_);
+  for (const auto& [id, file] : records_) {
+    if (id.first != query.kind || (query.branch && *query.branch != id.second)) continue;
+    if (!file.damage.empty()) return damaged(file.damage, "its records cannot all be read");
+    auto at = query.scope ? file.live.lower_bound({*query.scope, query.after}) : file.live.begin();
+    for (; at != file.live.end() && (!query.scope || at->first.first == *query.scope); ++at) {
+      Record record{.stream = {.kind = id.first, .branch = id.second, .scope = at->first.first},
+                    .number = at->first.second,
+                    .time = at->second.time,
+                    .key = at->second.key,
+                    .name = at->second.name};
+      if (matches(query, record)) found(std::move(record));
+    }
+  }
+  return {};
+}
+
+// A file of records as it was when its generation was read.
+struct SessionFiles::OpenRecords {
+  OpenRecords(RecordsKey key, std::unique_ptr<File> opened, std::uint64_t size)
+      : id(std::move(key)), file(std::move(opened)), lines(*file, size) {}
+
+  RecordsKey id;
+  std::unique_ptr<File> file;
+  LineReader lines;
+  FileHeader header;
+};
+
+Result<void> SessionFiles::read_asset(Record& record, const RecordItem& item) {
+  const std::string path = asset_path(record.stream, record.number);
+  Result<std::string> bytes = read_file(context_.files, directory_path() / path, kMaxRecordBytes);
+  if (!bytes) return found_damage(path, bytes.error());
+  if (bytes->size() != item.outside_bytes || asset_checksum(key_, record, *bytes) != item.outside_sum) {
+    return found_damage(path, Error(ErrorCode::kDamaged, "it does not fit its checksum"));
+  }
+  record.payload = *std::move(bytes);
+  return {};
+}
+
+Result<void> SessionFiles::read_payload(Record& record, std::unique_ptr<OpenRecords>& open) {
+  const RecordsKey id{record.stream.kind, record.stream.branch};
+  const std::string path = records_path(id.first, id.second);
+  while (true) {
+    RecordPlace place;
+    std::uint64_t generation = 0;
+    std::uint64_t size = 0;
+    {
+      MutexLock lock(state_mutex_);
+      const auto file = records_.find(id);
+      const auto found = file == records_.end()
+                             ? decltype(file->second.live.begin()){}
+                             : file->second.live.find({record.stream.scope, record.number});
+      if (file == records_.end() || found == file->second.live.end()) {
+        record.number = 0;
+        return {};
+      }
+      place = found->second;
+      generation = file->second.header.generation;
+      size = file->second.size;
+    }
+    if (!open || open->id != id || open->header.generation != generation || open->lines.size() < size) {
+      Result<std::unique_ptr<File>> file = context_.files.open(directory_path() / path, OpenMode::kRead);
+      if (!file) return found_damage(path, file.error());
+      open = std::make_unique<OpenRecords>(id, *std::move(file), size);
+      TERTULIA_TRY_AS(std::optional<std::string_view> first, open->lines.line_at(0));
+      Result<FileHeader> header = read_header_line(key_, path, first.value_or(std::string_view()));
+      if (!header) return found_damage(path, header.error());
+      open->header = *std::move(header);
+      // Written anew between looking and opening: look again.
+      if (open->header.generation != generation) continue;
+    }
+    TERTULIA_TRY_AS(std::optional<std::string_view> line, open->lines.line_at(place.offset));
+    Result<std::vector<RecordItem>> items =
+        read_record_line(key_, path, open->header, line.value_or(std::string_view()));
+    if (!items) return found_damage(path + " at byte " + std::to_string(place.offset), items.error());
+    if (place.item >= items->size()) {
+      return found_damage(path, Error(ErrorCode::kDamaged, "a record is not where it was"));
+    }
+    RecordItem& item = (*items)[place.item];
+    if (item.is_outside) return read_asset(record, item);
+    record.payload = std::move(item.record.payload);
+    return {};
+  }
+}
+
+Result<void> SessionFiles::read_payloads(std::span<Record* const> records) {
+  TERTULIA_TRY(ensure_there());
+  std::unique_ptr<OpenRecords> open;
+  for (Record* const record : records) {
+    if (record->stream.kind == RecordKind::kToolCall) continue;
+    // Between finding and reading the session may have been put out of memory.
+    TERTULIA_TRY(load_records(record->stream.kind, record->stream.branch));
+    TERTULIA_TRY(read_payload(*record, open));
+  }
+  return {};
+}
+
+}  // namespace tertulia

@@ -1,0 +1,181 @@
+// Erasing a session, and checking everything of it.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "names.h"
+#include "session_files.h"
+
+namespace tertulia {
+namespace {
+
+constexpr std::array kRecordKinds = {RecordKind::kJournal, RecordKind::kEvent,      RecordKind::kEpisode,
+                                     RecordKind::kReceipt, RecordKind::kCheckpoint, RecordKind::kAsset,
+                                     RecordKind::kLease};
+
+bool is_ours(const std::string& name, std::initializer_list<std::string_view> names) {
+  if (name.ends_with(kNewSuffix) || name.ends_with(kErasedSuffix)) return true;
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+void SessionFiles::count(EraseReport& report) {
+  report.branches += branches_.size();
+  for (const auto& [id, files] : branches_) report.turns += files.turns;
+  for (const RecordKind kind : kRecordKinds) {
+    std::vector<BranchId> owners = {{}};
+    for (const auto& [id, files] : branches_) owners.push_back(id);
+    for (const BranchId& owner : owners) {
+      if (Result<RecordsFile*> file = records_file(kind, owner)) report.records += (*file)->live.size();
+    }
+  }
+  for (const TranscriptPart& part : own_parts({})) {
+    // What is damaged is erased as well; it cannot be counted.
+    (void)for_each_turn(part, "\"tool_calls\":[", [&](const TurnLine& line) -> Result<void> {
+      report.records += line.append.tool_calls.size();
+      return {};
+    });
+  }
+}
+
+Result<void> SessionFiles::erase(EraseReport& report, const std::function<void()>& gone) {
+  MutexLock write(write_mutex_);
+  TERTULIA_TRY(context_.health.check());
+  FileSystem& files = context_.files;
+  Path erased = directory_path();
+  erased += kErasedSuffix;
+  // What an earlier attempt has left.
+  TERTULIA_TRY(remove_tree(files, erased));
+  const Result<void> loaded = ensure_loaded();
+  if (loaded && !exists_) return {};
+  EraseReport counted{.sessions = 1};
+  if (loaded) count(counted);
+  directory_.forget_open_file();
+  TERTULIA_TRY(files.rename(directory_path(), erased));
+  if (Result<void> synced = files.sync_directory(sessions_); !synced) {
+    return context_.health.failed(std::move(synced).error());
+  }
+  reset();
+  is_loaded_ = true;
+  gone();
+  TERTULIA_TRY(remove_tree(files, erased));
+  if (Result<void> synced = files.sync_directory(sessions_); !synced) {
+    return context_.health.failed(std::move(synced).error());
+  }
+  report.sessions += counted.sessions;
+  report.branches += counted.branches;
+  report.turns += counted.turns;
+  report.records += counted.records;
+  return {};
+}
+
+void SessionFiles::verify_branch(const TranscriptPart& part, VerifyReport& report) {
+  std::uint64_t index = part.begin;
+  std::uint64_t turns = 0;
+  Revision newest{};
+  const Result<void> read = for_each_turn(part, {}, [&](const TurnLine& line) -> Result<void> {
+    const TurnHead& head = line.head;
+    if (head.first_index != index || head.number != turns + 1 || head.revision <= newest) {
+      return Error(ErrorCode::kDamaged, "lines are missing or in another order");
+    }
+    index = head.end();
+    newest = head.revision;
+    ++turns;
+    report.records += line.append.tool_calls.size();
+    return {};
+  });
+  report.turns += turns;
+  if (!read) {
+    report.problems.push_back({.code = read.error().code(),
+                               .session = key_.text(),
+                               .record = part.path,
+                               .sentence = read.error().message()});
+  } else if (index != part.end) {
+    report.problems.push_back({.session = key_.text(),
+                               .record = part.path,
+                               .sentence = "the branch has " + std::to_string(part.end) +
+                                           " messages, its file " + std::to_string(index)});
+  }
+}
+
+void SessionFiles::verify_records(RecordKind kind, const BranchId& branch, VerifyReport& report) {
+  const RecordQuery query{
+      .tenant = key_.tenant, .owner = key_.owner, .session = key_.session, .kind = kind, .branch = branch};
+  std::vector<Record> records;
+  Result<void> read = find_records(query, [&](Record record) { records.push_back(std::move(record)); });
+  if (read) {
+    for (Record& record : records) {
+      Record* const one = &record;
+      read = read_payloads({&one, 1});
+      if (!read) break;
+      record.payload.clear();
+    }
+  }
+  report.records += records.size();
+  if (read) return;
+  report.problems.push_back({.code = read.error().code(),
+                             .session = key_.text(),
+                             .record = records_path(kind, branch),
+                             .sentence = read.error().message()});
+}
+
+// Nothing may stand here that belongs to nobody.
+Result<void> SessionFiles::verify_names(VerifyReport& report) {
+  FileSystem& files = context_.files;
+  const auto stray = [&](const std::string& path) {
+    report.problems.push_back({.code = ErrorCode::kForeignData,
+                               .session = key_.text(),
+                               .record = path,
+                               .sentence = "this file is none of the store's"});
+  };
+  TERTULIA_TRY_AS(const std::vector<std::string> names, files.list(directory_path()));
+  for (const std::string& name : names) {
+    if (!is_ours(name,
+                 {kSessionFile, kPendingFile, kBranchesDirectory, kRecordsDirectory, kAssetsDirectory})) {
+      stray(name);
+    }
+  }
+  for (const TranscriptPart& part : own_parts({})) {
+    const std::string branch = Path(part.path).parent_path().string();
+    TERTULIA_TRY_AS(const std::vector<std::string> inside, files.list(directory_path() / branch));
+    for (const std::string& name : inside) {
+      const bool is_records = std::ranges::any_of(
+          kRecordKinds, [&](RecordKind kind) { return name == std::string(name_of(kind)) + ".jsonl"; });
+      if (!is_records && !is_ours(name, {kBranchFile, kTranscriptFile, kAssetsDirectory})) {
+        stray(branch + "/" + name);
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> SessionFiles::verify(VerifyReport& report) {
+  {
+    MutexLock lock(write_mutex_);
+    TERTULIA_TRY(ensure_loaded());
+  }
+  std::vector<BranchId> owners = {{}};
+  {
+    MutexLock lock(state_mutex_);
+    if (!exists_) return {};
+    ++report.sessions;
+    if (damage_) {
+      const ErrorFact::Value* record = damage_->fact("record");
+      report.problems.push_back({.code = damage_->code(),
+                                 .session = key_.text(),
+                                 .record = record == nullptr ? std::string() : std::get<std::string>(*record),
+                                 .sentence = damage_->message()});
+    }
+    if (is_unreadable_) return {};
+    verify_image(key_, image_, report.problems);
+    for (const auto& [id, files] : branches_) owners.push_back(id);
+  }
+  for (const TranscriptPart& part : own_parts({})) verify_branch(part, report);
+  for (const BranchId& owner : owners) {
+    for (const RecordKind kind : kRecordKinds) verify_records(kind, owner, report);
+  }
+  return verify_names(report);
+}
+
+}  // namespace tertulia

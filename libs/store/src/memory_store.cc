@@ -1,0 +1,282 @@
+#include "tertulia/store/memory_store.h"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tertulia/base/thread_annotations.h"
+#include "tertulia/store/commit_rules.h"
+#include "tertulia/store/read_rules.h"
+
+namespace tertulia {
+
+namespace {
+
+// A session. A branch holds the turns that are its own; what it shares with its parent is read from there.
+struct Entry {
+  SessionImage image;
+  std::map<BranchId, std::vector<StoredTurn>> turns;
+  std::map<StreamId, std::deque<Record>> records;
+};
+
+// Keeps what the image does not: turns and records.
+struct Keep {
+  Entry& entry;
+  const SessionKey& key;
+  Revision revision;
+
+  void operator()(const PutSession&) const {}
+  void operator()(const PutBranch&) const {}
+  void operator()(const AppendTurn& append) const {
+    const BranchHead* branch = entry.image.find(append.branch);
+    entry.turns[append.branch].push_back(
+        {.turn = append.turn,
+         .revision = revision,
+         .first_index = branch->message_count - append.turn.messages().size()});
+    for (Record& record : tool_call_records(key, append)) {
+      std::deque<Record>& stream = entry.records[record.stream];
+      stream.push_back(std::move(record));
+    }
+  }
+  void operator()(const DropBranches& drop) const {
+    for (const BranchId& id : drop.branches) {
+      entry.turns.erase(id);
+      std::erase_if(entry.records, [&](const auto& stream) { return stream.first.branch == id; });
+    }
+  }
+  void operator()(const AddRecord& add) const { entry.records[add.record.stream].push_back(add.record); }
+  void operator()(const DropRecords& drop) const {
+    const auto found = entry.records.find(drop.stream);
+    if (found == entry.records.end()) return;
+    std::deque<Record>& records = found->second;
+    while (!records.empty() && (drop.up_to == 0 || records.front().number <= drop.up_to)) records.pop_front();
+  }
+};
+
+// The turns of a range, those of ancestors first.
+Result<std::vector<StoredTurn>> turns_in(const Entry& entry, const TurnRange& range) {
+  TERTULIA_TRY_AS(const std::vector<Segment> segments, segments_of(entry.image.branches, range));
+  std::vector<StoredTurn> turns;
+  for (const Segment& segment : segments) {
+    const std::vector<StoredTurn>& own = entry.turns.at(segment.branch->id);
+    auto turn =
+        std::upper_bound(own.begin(), own.end(), segment.begin,
+                         [](std::uint64_t index, const StoredTurn& t) { return index < t.first_index; });
+    for (--turn; turn != own.end() && turn->first_index < segment.end; ++turn) {
+      TERTULIA_TRY_AS(StoredTurn cut, cut_turn(*turn, segment.visible));
+      turns.push_back(std::move(cut));
+    }
+  }
+  return turns;
+}
+
+// A record as a page orders it, not yet copied.
+struct Found {
+  RecordCursor cursor;
+  const SessionId* session;
+  const Record* record;
+};
+
+void find_records(const Entry& entry, const RecordQuery& query, std::vector<Found>& found) {
+  const auto begin = entry.records.lower_bound({.kind = query.kind});
+  for (auto stream = begin; stream != entry.records.end() && stream->first.kind == query.kind; ++stream) {
+    for (const Record& record : stream->second) {
+      if (!matches(query, record)) continue;
+      const SessionId& session = entry.image.session.id;
+      RecordCursor cursor{.time = record.time,
+                          .session = session,
+                          .branch = record.stream.branch,
+                          .number = record.number,
+                          .scope = record.stream.scope};
+      found.push_back({.cursor = std::move(cursor), .session = &session, .record = &record});
+    }
+  }
+}
+
+Result<RecordPage> page_of(std::vector<Found> found, const RecordQuery& query) {
+  if (!query.cursor.empty()) {
+    TERTULIA_TRY_AS(const RecordCursor after, RecordCursor::parse(query.cursor));
+    std::erase_if(found, [&](const Found& one) { return !comes_before(query, after, one.cursor); });
+  }
+  std::sort(found.begin(), found.end(),
+            [&](const Found& a, const Found& b) { return comes_before(query, a.cursor, b.cursor); });
+  RecordPage page;
+  const bool more = found.size() > query.limit;
+  if (more) found.erase(found.begin() + static_cast<std::ptrdiff_t>(query.limit), found.end());
+  for (const Found& one : found) page.records.push_back({.session = *one.session, .record = *one.record});
+  if (more) page.next = found.back().cursor.text();
+  return page;
+}
+
+void verify_turns(const SessionKey& key, const Entry& entry, VerifyReport& report) {
+  for (const BranchHead& branch : entry.image.branches) {
+    std::uint64_t index = own_begin(branch);
+    Revision last{};
+    const auto own = entry.turns.find(branch.id);
+    if (own == entry.turns.end()) continue;
+    for (const StoredTurn& turn : own->second) {
+      ++report.turns;
+      if (turn.first_index != index || number(turn.revision) <= number(last) ||
+          number(turn.revision) > number(entry.image.session.revision)) {
+        report.problems.push_back({.session = key.text(),
+                                   .record = branch.id.text() + "/" + std::to_string(turn.first_index),
+                                   .sentence = "the turn is out of place"});
+      }
+      index += turn.turn.messages().size();
+      last = turn.revision;
+    }
+    if (index != branch.message_count) {
+      report.problems.push_back({.session = key.text(),
+                                 .record = branch.id.text(),
+                                 .sentence = "the branch has another number of messages than it says"});
+    }
+  }
+}
+
+class MemoryStore final : public Store {
+ public:
+  void commit(Commit commit, Done<Revision> done) override { done(commit_now(commit)); }
+  void note(Note note, Done<void> done) override { done(note_now(note)); }
+  void load(SessionKey key, Done<SessionState> done) override { done(load_now(key)); }
+  void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
+    done(read_turns_now(key, range));
+  }
+  void read_records(RecordQuery query, Done<RecordPage> done) override { done(read_records_now(query)); }
+  void list(SessionQuery query, Done<SessionPage> done) override { done(list_now(query)); }
+  void erase(EraseScope scope, Done<EraseReport> done) override { done(erase_now(scope)); }
+  void verify(Done<VerifyReport> done) override { done(verify_now()); }
+
+ private:
+  Result<Revision> commit_now(const Commit& commit) {
+    MutexLock lock(mutex_);
+    const auto found = sessions_.find(commit.key);
+    TERTULIA_TRY(check_commit(found == sessions_.end() ? nullptr : &found->second.image, commit));
+    Entry& entry = found == sessions_.end() ? sessions_[commit.key] : found->second;
+    apply_commit(entry.image, commit);
+    const Keep keep{.entry = entry, .key = commit.key, .revision = entry.image.session.revision};
+    for (const Change& change : commit.changes) std::visit(keep, change);
+    return entry.image.session.revision;
+  }
+
+  Result<void> note_now(const Note& note) {
+    MutexLock lock(mutex_);
+    const auto found = sessions_.find(note.key);
+    TERTULIA_TRY(check_note(found == sessions_.end() ? nullptr : &found->second.image, note));
+    apply_note(found->second.image, note);
+    const Keep keep{.entry = found->second, .key = note.key, .revision = {}};
+    for (const auto& change : note.changes) std::visit(keep, change);
+    return {};
+  }
+
+  Result<SessionState> load_now(const SessionKey& key) {
+    MutexLock lock(mutex_);
+    const auto found = sessions_.find(key);
+    if (found == sessions_.end()) return no_session(key.session);
+    const SessionImage& image = found->second.image;
+    return SessionState{.session = image.session, .branches = image.branches};
+  }
+
+  Result<std::vector<StoredTurn>> read_turns_now(const SessionKey& key, const TurnRange& range) {
+    MutexLock lock(mutex_);
+    const auto found = sessions_.find(key);
+    if (found == sessions_.end()) return no_session(key.session);
+    return turns_in(found->second, range);
+  }
+
+  Result<RecordPage> read_records_now(const RecordQuery& query) {
+    TERTULIA_TRY(check_query(query));
+    MutexLock lock(mutex_);
+    std::vector<Found> found;
+    if (!query.session.empty()) {
+      const auto entry =
+          sessions_.find({.tenant = query.tenant, .owner = query.owner, .session = query.session});
+      if (entry == sessions_.end()) return no_session(query.session);
+      find_records(entry->second, query, found);
+    } else {
+      const auto [begin, end] = sessions_of(query.tenant, query.owner);
+      for (auto entry = begin; entry != end; ++entry) find_records(entry->second, query, found);
+    }
+    return page_of(std::move(found), query);
+  }
+
+  Result<SessionPage> list_now(const SessionQuery& query) {
+    TERTULIA_TRY(check_query(query));
+    SessionCursor after;
+    if (!query.cursor.empty()) {
+      TERTULIA_TRY_AS(after, SessionCursor::parse(query.cursor));
+    }
+    SessionPage page;
+    {
+      MutexLock lock(mutex_);
+      for (const auto& [key, entry] : sessions_) {
+        SessionSummary summary = summary_of(entry.image.session);
+        if (!matches(query, summary)) continue;
+        if (!query.cursor.empty() && cursor_of(summary) <= after) continue;
+        page.sessions.push_back(std::move(summary));
+      }
+    }
+    std::sort(page.sessions.begin(), page.sessions.end(),
+              [](const auto& a, const auto& b) { return cursor_of(a) < cursor_of(b); });
+    if (page.sessions.size() > query.limit) {
+      page.sessions.resize(query.limit);
+      page.next = cursor_of(page.sessions.back()).text();
+    }
+    return page;
+  }
+
+  Result<EraseReport> erase_now(const EraseScope& scope) {
+    TERTULIA_TRY(check_scope(scope));
+    MutexLock lock(mutex_);
+    EraseReport report;
+    auto [begin, end] = sessions_of(scope.tenant, scope.owner);
+    while (begin != end) {
+      if (scope.session && begin->first.session != *scope.session) {
+        ++begin;
+        continue;
+      }
+      const Entry& entry = begin->second;
+      ++report.sessions;
+      report.branches += entry.image.branches.size();
+      for (const auto& [branch, turns] : entry.turns) report.turns += turns.size();
+      for (const auto& [stream, records] : entry.records) report.records += records.size();
+      begin = sessions_.erase(begin);
+    }
+    return report;
+  }
+
+  Result<VerifyReport> verify_now() {
+    MutexLock lock(mutex_);
+    VerifyReport report;
+    for (const auto& [key, entry] : sessions_) {
+      ++report.sessions;
+      verify_image(key, entry.image, report.problems);
+      verify_turns(key, entry, report);
+      for (const auto& [stream, records] : entry.records) report.records += records.size();
+    }
+    return report;
+  }
+
+  using Sessions = std::map<SessionKey, Entry>;
+
+  std::pair<Sessions::iterator, Sessions::iterator> sessions_of(const TenantId& tenant, const OwnerId& owner)
+      TERTULIA_REQUIRES(mutex_) {
+    const auto begin = sessions_.lower_bound({.tenant = tenant, .owner = owner, .session = {}});
+    auto end = begin;
+    while (end != sessions_.end() && end->first.tenant == tenant && end->first.owner == owner) ++end;
+    return {begin, end};
+  }
+
+  Mutex mutex_;
+  Sessions sessions_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::unique_ptr<Store> open_memory_store() { return std::make_unique<MemoryStore>(); }
+
+}  // namespace tertulia

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "tertulia/store/sqlite_vfs.h"
+
+namespace tertulia {
+
+// SQLite's own VFS, with page checksums.
+std::shared_ptr<SqliteVfs> checked_vfs();
+
+}  // namespace tertulia

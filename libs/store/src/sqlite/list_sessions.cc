@@ -1,0 +1,112 @@
+// Listings, the latest activity first.
+//
+// A turn does not write the row of its session, so the rows of the sessions that were busy lately are behind.
+// What they lack is in memory: such rows are passed over, and their sessions merged in at their true place.
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "tertulia/store/read_rules.h"
+
+#include "reading.h"
+
+namespace tertulia {
+
+namespace {
+
+constexpr const char* kOfOwner =
+    "SELECT id, tenant, owner, name, last_activity, revision, status, data FROM sessions WHERE tenant=?1 AND "
+    "owner=?2 AND last_activity<=?3 AND (last_activity<?3 OR (owner, name)>(?4, ?5)) "
+    "ORDER BY last_activity DESC, name";
+constexpr const char* kOfTenant =
+    "SELECT id, tenant, owner, name, last_activity, revision, status, data FROM sessions WHERE tenant=?1 AND "
+    "?2='' AND last_activity<=?3 AND (last_activity<?3 OR (owner, name)>(?4, ?5)) "
+    "ORDER BY last_activity DESC, owner, name";
+constexpr const char* kOne =
+    "SELECT id, tenant, owner, name, last_activity, revision, status, data FROM sessions WHERE id=?";
+
+Result<SessionSummary> summary_in(Connection& connection, TenantKeys& keys, const Query& row) {
+  SessionColumns columns;
+  TERTULIA_TRY_AS(columns.key.tenant, TenantId::parse(row.text(1)));
+  TERTULIA_TRY_AS(columns.key.owner, OwnerId::parse(row.text(2)));
+  TERTULIA_TRY_AS(columns.key.session, SessionId::parse(row.text(3)));
+  columns.last_activity = time_of(row.integer(4));
+  columns.revision = Revision{static_cast<std::uint64_t>(row.integer(5))};
+  columns.status = static_cast<SessionStatus>(row.integer(6));
+  TERTULIA_TRY_AS(const DataKey key, keys.find(connection, columns.key.tenant));
+  Result<Session> session = open_session_row(row.integer(0), columns, row.blob(7), key);
+  if (!session) return in_session(std::move(session).error(), columns.key, "session row");
+  return summary_of(*session);
+}
+
+// The sessions whose rows are behind and that the query wants, in order.
+Result<std::vector<SessionSummary>> newer_ones(Connection& connection, TenantKeys& keys,
+                                               const SessionQuery& query, const NewerActivities& newer,
+                                               const std::optional<SessionCursor>& cursor) {
+  std::vector<SessionSummary> found;
+  for (const auto& [row, activity] : newer) {
+    if (activity.key.tenant != query.tenant || (query.owner && activity.key.owner != *query.owner)) continue;
+    TERTULIA_TRY_AS(Query select, connection.query(kOne));
+    TERTULIA_TRY_AS(const bool there, select.bind(row).step());
+    if (!there) continue;
+    TERTULIA_TRY_AS(SessionSummary summary, summary_in(connection, keys, select));
+    // The row may have been written since `newer` was taken; then it says the same or more.
+    if (activity.revision > summary.revision) {
+      summary.last_activity = activity.last_activity;
+      summary.revision = activity.revision;
+    }
+    if (cursor && cursor_of(summary) <= *cursor) continue;
+    if (matches(query, summary)) found.push_back(std::move(summary));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const SessionSummary& a, const SessionSummary& b) { return cursor_of(a) < cursor_of(b); });
+  return found;
+}
+
+}  // namespace
+
+Result<SessionPage> list_sessions(Connection& connection, TenantKeys& keys, const SessionQuery& query,
+                                  const NewerActivities& newer) {
+  TERTULIA_TRY(check_query(query));
+  std::optional<SessionCursor> cursor;
+  if (!query.cursor.empty()) {
+    TERTULIA_TRY_AS(cursor, SessionCursor::parse(query.cursor));
+  }
+  TERTULIA_TRY_AS(std::vector<SessionSummary> recent, newer_ones(connection, keys, query, newer, cursor));
+
+  TERTULIA_TRY_AS(Query select, connection.query(query.owner ? kOfOwner : kOfTenant));
+  select.bind(query.tenant.text())
+      .bind(query.owner ? std::string_view(query.owner->text()) : std::string_view());
+  select.bind(cursor ? micros(cursor->last_activity) : std::numeric_limits<std::int64_t>::max());
+  select.bind(cursor ? std::string_view(cursor->key.owner.text()) : std::string_view());
+  select.bind(cursor ? std::string_view(cursor->key.session.text()) : std::string_view());
+
+  SessionPage page;
+  std::size_t taken = 0;
+  // One more than the page holds, to know whether there is another.
+  const auto full = [&] { return page.sessions.size() > query.limit; };
+  const auto take_recent_before = [&](const SessionSummary* row) {
+    while (!full() && taken < recent.size() &&
+           (row == nullptr || cursor_of(recent[taken]) < cursor_of(*row))) {
+      page.sessions.push_back(std::move(recent[taken++]));
+    }
+  };
+  while (!full()) {
+    TERTULIA_TRY_AS(const bool there, select.step());
+    if (!there) break;
+    if (newer.contains(select.integer(0))) continue;
+    TERTULIA_TRY_AS(SessionSummary summary, summary_in(connection, keys, select));
+    if (!matches(query, summary)) continue;
+    take_recent_before(&summary);
+    if (!full()) page.sessions.push_back(std::move(summary));
+  }
+  take_recent_before(nullptr);
+  if (full()) {
+    page.sessions.pop_back();
+    page.next = cursor_of(page.sessions.back()).text();
+  }
+  return page;
+}
+
+}  // namespace tertulia

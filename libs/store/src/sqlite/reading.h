@@ -1,0 +1,50 @@
+// What a reader does with a snapshot of the database.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "tertulia/base/result.h"
+#include "tertulia/store/store.h"
+
+#include "connection.h"
+#include "session_rows.h"
+#include "tenant_keys.h"
+
+namespace tertulia {
+
+// Everything read while it lives is of one moment.
+class Snapshot {
+ public:
+  static Result<Snapshot> begin(Connection& connection);
+  Snapshot(Snapshot&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
+  Snapshot& operator=(Snapshot&&) = delete;
+  ~Snapshot();
+
+ private:
+  explicit Snapshot(Connection& connection) : connection_(&connection) {}
+  Connection* connection_;
+};
+
+Result<SessionState> read_session(Connection& connection, TenantKeys& keys, const SessionKey& key);
+Result<std::vector<StoredTurn>> read_turn_range(Connection& connection, TenantKeys& keys,
+                                                const SessionKey& key, const TurnRange& range);
+
+// The derived tool calls must be up to date.
+Result<RecordPage> read_record_page(Connection& connection, TenantKeys& keys, const RecordQuery& query);
+
+// What the row of a session does not say yet.
+struct NewerActivity {
+  SessionKey key;
+  Time last_activity{};
+  Revision revision{};
+};
+// By the id of the session's row.
+using NewerActivities = std::map<std::int64_t, NewerActivity>;
+
+// `newer` was taken before the snapshot began.
+Result<SessionPage> list_sessions(Connection& connection, TenantKeys& keys, const SessionQuery& query,
+                                  const NewerActivities& newer);
+
+}  // namespace tertulia

@@ -1,0 +1,55 @@
+// Writes the rows of commits and notes that were checked, in the transaction that is open.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tertulia/base/result.h"
+#include "tertulia/store/commit.h"
+
+#include "connection.h"
+#include "session_rows.h"
+#include "tenant_keys.h"
+
+namespace tertulia {
+
+// The place of a record's row: everything but its payload. The id of the row says nothing.
+std::string record_place(std::int64_t session, const Record& record);
+
+// What a commit left to do later.
+struct Behind {
+  // The session's row does not say its newest revision.
+  bool row = false;
+  // A turn was added whose words and tool calls are not in the derived tables.
+  bool derived = false;
+};
+
+// Concurrency: the writing thread.
+class RowWriter {
+ public:
+  RowWriter(Connection& connection, TenantKeys& keys) : connection_(connection), keys_(keys) {}
+
+  // Finds the next free numbers.
+  Result<void> open();
+
+  // `session` is an empty one for a first commit. Its image is that before the commit, and after it on
+  // success; after a failure neither it nor the transaction is of any use.
+  Result<Behind> write(StoredSession& session, const Commit& commit);
+  Result<void> write(StoredSession& session, const Note& note);
+  // Writes the session's row as its image is.
+  Result<void> write_session_row(const StoredSession& session, bool insert);
+
+ private:
+  Result<void> put_branch(StoredSession& session, const BranchId& id);
+  Result<void> append_turn(StoredSession& session, const AppendTurn& append, const Commit& commit);
+  Result<void> drop_branch(StoredSession& session, const BranchId& id);
+  Result<void> add_record(StoredSession& session, const Record& record);
+  Result<void> drop_records(StoredSession& session, const DropRecords& drop);
+
+  Connection& connection_;
+  TenantKeys& keys_;
+  std::int64_t next_session_ = 1;
+  std::int64_t next_branch_ = 1;
+};
+
+}  // namespace tertulia

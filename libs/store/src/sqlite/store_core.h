@@ -1,0 +1,50 @@
+// What the threads of an open store share.
+#pragma once
+
+#include <memory>
+
+#include "tertulia/base/env.h"
+#include "tertulia/base/file_system.h"
+#include "tertulia/base/thread_annotations.h"
+#include "tertulia/store/sqlite_store.h"
+#include "tertulia/store/sqlite_vfs.h"
+
+#include "reading.h"
+#include "tenant_keys.h"
+
+namespace tertulia {
+
+inline constexpr const char* kDatabaseName = "tertulia.db";
+
+// Concurrency: any thread.
+struct StoreCore {
+  StoreCore(Env& environment, Path root, SqliteOptions chosen)
+      : env(environment),
+        directory(std::move(root)),
+        file(directory / kDatabaseName),
+        options(std::move(chosen)),
+        vfs(make_sqlite_vfs(environment)),
+        keys(environment.random()) {}
+
+  NewerActivities newer_activities() {
+    MutexLock guard(mutex);
+    return newer;
+  }
+
+  Env& env;
+  const Path directory;
+  const Path file;
+  const SqliteOptions options;
+  std::unique_ptr<FileLock> lock;
+  std::shared_ptr<SqliteVfs> vfs;
+  TenantKeys keys;
+
+  Mutex mutex;
+  // The sessions whose rows are behind. Changed by the writing thread after its commits.
+  NewerActivities newer TERTULIA_GUARDED_BY(mutex);
+};
+
+// A connection as the threads of a store want it.
+Result<Connection> open_reader(const StoreCore& core);
+
+}  // namespace tertulia

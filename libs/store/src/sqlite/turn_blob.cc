@@ -1,0 +1,220 @@
+#include "turn_blob.h"
+
+#include <array>
+#include <utility>
+
+#include "bytes.h"
+
+namespace tertulia {
+
+namespace {
+
+Error malformed(std::string_view what) {
+  return Error(ErrorCode::kDamaged, "the " + std::string(what) + " of the turn cannot be read");
+}
+
+// Every part of this kind in the turn, in order.
+std::vector<Part> parts_of(const Turn& turn, PartKind kind) {
+  std::vector<Part> parts;
+  for (const Message& message : turn.messages()) {
+    for (std::size_t i = 0; i < message.part_count(); ++i) {
+      if (const Part part = message.part(i); part.kind == kind) parts.push_back(part);
+    }
+  }
+  return parts;
+}
+
+// One more than the place of the first part that `fits`; 0 if there is none.
+template <class Fits>
+std::uint64_t reference_to(const std::vector<Part>& parts, Fits fits) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (fits(parts[i])) return i + 1;
+  }
+  return 0;
+}
+
+struct ToolParts {
+  explicit ToolParts(const Turn& turn)
+      : calls(parts_of(turn, PartKind::kToolCall)), results(parts_of(turn, PartKind::kToolResult)) {}
+  std::vector<Part> calls;
+  std::vector<Part> results;
+};
+
+void put_tool_call(std::string& out, const ToolCallRecord& call, const ToolParts& parts) {
+  const auto& id = call.id.uuid().bytes();
+  out.append(reinterpret_cast<const char*>(id.data()), id.size());
+  put_varint(out, call.number);
+  const std::uint64_t input = reference_to(parts.calls, [&](const Part& part) {
+    return part.call_id == call.call_id && part.name == call.tool && part.text == call.input.text();
+  });
+  put_varint(out, input);
+  if (input == 0) {
+    put_text(out, call.call_id);
+    put_text(out, call.tool);
+    put_text(out, call.input.text());
+  }
+  const std::uint64_t output =
+      reference_to(parts.results, [&](const Part& part) { return part.text == call.output; });
+  put_varint(out, output);
+  if (output == 0) put_text(out, call.output);
+  put_text(out, call.error);
+  put_u64(out, static_cast<std::uint64_t>(call.called_at.time_since_epoch().count()));
+  put_u64(out, static_cast<std::uint64_t>(call.duration.count()));
+  out.push_back(static_cast<char>(call.tool_class));
+  out.push_back(static_cast<char>(call.approval));
+  out.push_back(static_cast<char>(call.outcome));
+  put_text(out, call.extra.text());
+}
+
+Time time_of(std::uint64_t microseconds) { return Time(Duration(static_cast<std::int64_t>(microseconds))); }
+
+template <class Id>
+Id id_of(std::string_view bytes) {
+  std::array<std::uint8_t, 16> raw{};
+  if (bytes.size() == raw.size()) std::memcpy(raw.data(), bytes.data(), raw.size());
+  return Id(Uuid(raw));
+}
+
+Result<JsonText> json_of(std::string_view text) {
+  if (text.empty()) return JsonText();
+  return JsonText::parse(text);
+}
+
+template <class Enum>
+Result<Enum> enum_of(ByteReader& in, Enum last) {
+  const std::string_view byte = in.take(1);
+  if (byte.empty() || static_cast<unsigned char>(byte[0]) > static_cast<unsigned char>(last)) {
+    return malformed("tool calls");
+  }
+  return static_cast<Enum>(byte[0]);
+}
+
+Result<ToolCallRecord> read_tool_call(ByteReader& in, const ToolParts& parts) {
+  ToolCallRecord call;
+  call.id = id_of<ToolCallId>(in.take(16));
+  call.number = static_cast<std::uint32_t>(in.varint());
+  const std::uint64_t input = in.varint();
+  if (input > parts.calls.size()) return malformed("tool calls");
+  const Part inlined{.name = {}, .call_id = input == 0 ? in.text() : std::string_view()};
+  const std::string_view tool = input == 0 ? in.text() : std::string_view();
+  const std::string_view text = input == 0 ? in.text() : std::string_view();
+  const Part& source = input == 0 ? inlined : parts.calls[input - 1];
+  call.call_id = std::string(source.call_id);
+  call.tool = std::string(input == 0 ? tool : source.name);
+  TERTULIA_TRY_AS(call.input, json_of(input == 0 ? text : source.text));
+  const std::uint64_t output = in.varint();
+  if (output > parts.results.size()) return malformed("tool calls");
+  call.output = std::string(output == 0 ? in.text() : parts.results[output - 1].text);
+  call.error = std::string(in.text());
+  call.called_at = time_of(in.u64());
+  call.duration = Duration(static_cast<std::int64_t>(in.u64()));
+  TERTULIA_TRY_AS(call.tool_class, enum_of(in, ToolClass::kUnsafe));
+  TERTULIA_TRY_AS(call.approval, enum_of(in, Approval::kExpired));
+  TERTULIA_TRY_AS(call.outcome, enum_of(in, ToolOutcome::kInterrupted));
+  TERTULIA_TRY_AS(call.extra, json_of(in.text()));
+  if (!in.ok()) return malformed("tool calls");
+  return call;
+}
+
+TurnHeader read_header(ByteReader& in) {
+  TurnHeader header;
+  header.revision = Revision{in.varint()};
+  header.first_index = in.varint();
+  header.state_turn = in.varint();
+  header.turn = id_of<TurnId>(in.take(16));
+  header.time = time_of(in.u64());
+  header.messages = in.varint();
+  return header;
+}
+
+void pass_messages(ByteReader& in, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) in.text();
+}
+
+}  // namespace
+
+std::string encode_turn(const TurnHeader& header, const AppendTurn& append) {
+  std::string out;
+  std::size_t bytes = 64;
+  for (const Message& message : append.turn.messages()) bytes += message.block().size() + 4;
+  out.reserve(bytes + append.tool_calls.size() * 64);
+  put_varint(out, number(header.revision));
+  put_varint(out, header.first_index);
+  put_varint(out, header.state_turn);
+  const std::array<std::uint8_t, 16> id = append.turn.id().uuid().bytes();
+  out.append(reinterpret_cast<const char*>(id.data()), id.size());
+  put_u64(out, static_cast<std::uint64_t>(header.time.time_since_epoch().count()));
+  put_varint(out, append.turn.messages().size());
+  for (const Message& message : append.turn.messages()) put_text(out, message.block());
+  put_varint(out, append.tool_calls.size());
+  if (!append.tool_calls.empty()) {
+    const ToolParts parts(append.turn);
+    for (const ToolCallRecord& call : append.tool_calls) put_tool_call(out, call, parts);
+  }
+  if (append.state) {
+    put_varint(out, append.state->size());
+    for (const auto& [name, value] : *append.state) {
+      put_text(out, name);
+      put_text(out, value.text());
+    }
+  }
+  return out;
+}
+
+Result<TurnHeader> decode_turn_header(std::string_view content) {
+  ByteReader in(content);
+  const TurnHeader header = read_header(in);
+  if (!in.ok()) return malformed("header");
+  return header;
+}
+
+Result<Turn> decode_turn(std::string_view content) {
+  ByteReader in(content);
+  const TurnHeader header = read_header(in);
+  if (!in.ok() || header.messages > content.size()) return malformed("header");
+  std::vector<Message> messages;
+  messages.reserve(header.messages);
+  for (std::uint64_t i = 0; i < header.messages; ++i) {
+    const std::string_view block = in.text();
+    if (!in.ok()) return malformed("messages");
+    TERTULIA_TRY_AS(Message message, Message::from_block(block));
+    messages.push_back(std::move(message));
+  }
+  return Turn::from_messages(header.turn, std::move(messages));
+}
+
+Result<std::vector<ToolCallRecord>> decode_tool_calls(std::string_view content, const Turn& turn) {
+  ByteReader in(content);
+  pass_messages(in, read_header(in).messages);
+  const std::uint64_t count = in.varint();
+  if (!in.ok() || count > content.size()) return malformed("tool calls");
+  std::vector<ToolCallRecord> calls;
+  if (count == 0) return calls;
+  const ToolParts parts(turn);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    TERTULIA_TRY_AS(ToolCallRecord call, read_tool_call(in, parts));
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+Result<std::optional<MiddlewareState>> decode_state(std::string_view content) {
+  TERTULIA_TRY_AS(Turn turn, decode_turn(content));
+  ByteReader in(content);
+  pass_messages(in, read_header(in).messages);
+  const std::uint64_t count = in.varint();
+  const ToolParts parts(turn);
+  for (std::uint64_t i = 0; i < count; ++i) TERTULIA_TRY(read_tool_call(in, parts));
+  if (in.at_end()) return std::optional<MiddlewareState>();
+  MiddlewareState state;
+  const std::uint64_t members = in.varint();
+  for (std::uint64_t i = 0; i < members && in.ok(); ++i) {
+    std::string name(in.text());
+    TERTULIA_TRY_AS(JsonText value, json_of(in.text()));
+    state.emplace(std::move(name), std::move(value));
+  }
+  if (!in.at_end()) return malformed("state");
+  return std::optional(std::move(state));
+}
+
+}  // namespace tertulia

@@ -1,0 +1,238 @@
+#include "writer.h"
+
+#include <new>
+#include <utility>
+
+#include <sqlite3.h>
+
+#include "derived.h"
+
+namespace tertulia {
+
+namespace {
+
+// As many changes are committed together at most.
+constexpr std::size_t kGroup = 256;
+// The streams of one session that are kept in memory.
+constexpr std::size_t kStreamsKept = 512;
+
+Error out_of_memory() {
+  return Error(ErrorCode::kStorageFull, "there is not enough memory for this change; nothing was changed");
+}
+
+}  // namespace
+
+Writer::Writer(StoreCore& core, Connection connection)
+    : core_(core),
+      connection_(std::move(connection)),
+      rows_(connection_, core.keys),
+      cache_(core.options.cached_sessions) {}
+
+void Writer::push(Job job, const std::function<void(Error)>& refused) {
+  std::optional<Error> why;
+  {
+    MutexLock lock(mutex_);
+    if (closing_) {
+      why = Error(ErrorCode::kClosed, "the store is closed");
+    } else if (jobs_.size() >= core_.options.queue) {
+      why = Error(ErrorCode::kQueueFull, "the store has too much to do; try again later")
+                .with("limit", static_cast<std::int64_t>(core_.options.queue));
+    } else {
+      jobs_.push_back(std::move(job));
+      wake_.notify_one();
+    }
+  }
+  if (why) refused(*std::move(why));
+}
+
+void Writer::commit(Commit commit, Done<Revision> done) {
+  push(Change{.change = std::move(commit), .commit_done = done, .note_done = {}},
+       [&](Error error) { done(std::move(error)); });
+}
+void Writer::note(Note note, Done<void> done) {
+  push(Change{.change = std::move(note), .commit_done = {}, .note_done = done},
+       [&](Error error) { done(std::move(error)); });
+}
+void Writer::run(std::function<void()> task, std::function<void(Error)> refused) {
+  push(std::move(task), refused);
+}
+
+// A task alone, or as many changes as stand in front of the next task.
+bool Writer::take(std::vector<Job>& jobs) {
+  MutexLock lock(mutex_);
+  while (jobs_.empty() && !closing_) wake_.wait(mutex_);
+  while (!jobs_.empty() && jobs.size() < kGroup) {
+    const bool is_task = std::holds_alternative<std::function<void()>>(jobs_.front());
+    if (is_task && !jobs.empty()) break;
+    jobs.push_back(std::move(jobs_.front()));
+    jobs_.pop_front();
+    if (is_task) break;
+  }
+  return !jobs.empty();
+}
+
+void Writer::work() {
+  std::vector<Job> jobs;
+  std::vector<Change> changes;
+  while (take(jobs)) {
+    changes.clear();
+    for (Job& job : jobs) {
+      if (auto* task = std::get_if<std::function<void()>>(&job)) {
+        (*task)();
+      } else {
+        changes.push_back(std::move(std::get<Change>(job)));
+      }
+    }
+    jobs.clear();
+    if (!changes.empty()) write_all(changes);
+    keep_order();
+  }
+}
+
+void Writer::write_all(std::vector<Change>& changes) {
+  std::vector<Outcome> outcomes = write_group(changes);
+  if (outcomes.empty()) {
+    for (Change& change : changes) {
+      std::vector<Outcome> alone = write_group({&change, 1});
+      outcomes.push_back(std::move(alone.front()));
+    }
+  }
+  // Only now: a loser may have learnt of a revision that was not durable before.
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (changes[i].commit_done) {
+      changes[i].commit_done(std::move(outcomes[i]));
+    } else if (outcomes[i]) {
+      changes[i].note_done({});
+    } else {
+      changes[i].note_done(std::move(outcomes[i]).error());
+    }
+  }
+}
+
+// Empty if the group failed and each should be tried alone.
+std::vector<Writer::Outcome> Writer::write_group(std::span<Change> changes) {
+  Result<std::vector<Outcome>> outcomes =
+      broken_ ? Result<std::vector<Outcome>>(*broken_) : try_group(changes);
+  if (outcomes) return *std::move(outcomes);
+  if (changes.size() > 1 && !broken_) return {};
+  return {changes.size(), Outcome(std::move(outcomes).error())};
+}
+
+Result<std::vector<Writer::Outcome>> Writer::try_group(std::span<Change> changes) {
+  Written written;
+  std::vector<Outcome> outcomes;
+  try {
+    TERTULIA_TRY(connection_.execute("BEGIN IMMEDIATE"));
+    Result<void> done = write_changes(changes, written, outcomes);
+    if (done) {
+      Result<Query> commit = connection_.query("COMMIT");
+      done = commit ? commit->run() : Result<void>(commit.error());
+    }
+    if (!done) {
+      roll_back(written);
+      return failed(std::move(done).error());
+    }
+  } catch (const std::bad_alloc&) {
+    roll_back(written);
+    return out_of_memory();
+  }
+  remember(written);
+  return outcomes;
+}
+
+Result<void> Writer::write_changes(std::span<Change> changes, Written& written,
+                                   std::vector<Outcome>& outcomes) {
+  for (const Change& change : changes) {
+    TERTULIA_TRY_AS(Outcome outcome,
+                    std::visit([&](const auto& one) { return write_one(one, written); }, change.change));
+    outcomes.push_back(std::move(outcome));
+  }
+  return {};
+}
+
+Result<Writer::Outcome> Writer::write_one(const Commit& commit, Written& written) {
+  const Result<StoredSession*> found = session_of(commit.key, streams_of(commit));
+  if (!found) return connection_.in_transaction() ? Result<Outcome>(Outcome(found.error())) : found.error();
+  if (Result<void> may = check_commit(*found != nullptr ? &(*found)->image : nullptr, commit); !may) {
+    return Outcome(std::move(may).error());
+  }
+  written.keys.push_back(commit.key);
+  StoredSession& session = *found != nullptr ? **found : cache_.insert(commit.key, {});
+  TERTULIA_TRY_AS(const Behind behind, rows_.write(session, commit));
+  const std::int64_t row = session.row;
+  if (behind.row) {
+    if (!touched_.contains(row) && written.touched.insert(row).second) {
+      TERTULIA_TRY(mark("INSERT OR IGNORE INTO touched VALUES(?)", row));
+    }
+    written.newer[row] = {commit.key, session.image.session.last_activity, session.image.session.revision};
+    written.up_to_date.erase(row);
+  } else {
+    written.newer.erase(row);
+    written.up_to_date.insert(row);
+  }
+  if (behind.derived) {
+    ++written.turns;
+    if (!lagging_.contains(row) && written.lagging.insert(row).second) {
+      TERTULIA_TRY(mark("INSERT OR IGNORE INTO lagging VALUES(?)", row));
+    }
+  }
+  return Outcome(session.image.session.revision);
+}
+
+Result<Writer::Outcome> Writer::write_one(const Note& note, Written& written) {
+  const Result<StoredSession*> found = session_of(note.key, streams_of(note));
+  if (!found) return connection_.in_transaction() ? Result<Outcome>(Outcome(found.error())) : found.error();
+  if (Result<void> may = check_note(*found != nullptr ? &(*found)->image : nullptr, note); !may) {
+    return Outcome(std::move(may).error());
+  }
+  written.keys.push_back(note.key);
+  TERTULIA_TRY(rows_.write(**found, note));
+  return Outcome((*found)->image.session.revision);
+}
+
+Result<StoredSession*> Writer::session_of(const SessionKey& key, const std::vector<StreamId>& streams) {
+  StoredSession* session = cache_.find(key);
+  if (session == nullptr) {
+    TERTULIA_TRY_AS(std::optional<StoredSession> loaded, load_session(connection_, core_.keys, key));
+    if (!loaded) return nullptr;
+    session = &cache_.insert(key, *std::move(loaded));
+  }
+  if (session->image.streams.size() > kStreamsKept) session->image.streams.clear();
+  TERTULIA_TRY(load_streams(connection_, *session, streams));
+  return session;
+}
+
+Result<void> Writer::mark(const char* sql, std::int64_t session) {
+  TERTULIA_TRY_AS(Query query, connection_.query(sql));
+  return query.bind(session).run();
+}
+
+void Writer::remember(Written& written) {
+  touched_.merge(written.touched);
+  lagging_.merge(written.lagging);
+  lagging_turns_ += written.turns;
+  commits_since_flush_ += written.keys.size();
+  if (!lagging_.empty()) lagging_any_ = true;
+  cache_.trim();
+  MutexLock lock(core_.mutex);
+  for (const std::int64_t row : written.up_to_date) core_.newer.erase(row);
+  for (auto& [row, activity] : written.newer) core_.newer[row] = std::move(activity);
+}
+
+void Writer::roll_back(const Written& written) {
+  if (connection_.in_transaction()) static_cast<void>(connection_.execute("ROLLBACK"));
+  for (const SessionKey& key : written.keys) cache_.erase(key);
+  core_.keys.forget();
+}
+
+Error Writer::failed(Error error) {
+  // What a failed sync has left is not known, and a second one proves nothing: only opening again does.
+  if (error.code() == ErrorCode::kStorageIo && !broken_) {
+    broken_ = Error(
+        ErrorCode::kStorageIo,
+        "the disk has failed and nothing is written any more; open the store again: " + error.message());
+  }
+  return error;
+}
+
+}  // namespace tertulia

@@ -1,0 +1,123 @@
+// The one thread that writes, with the one connection that writes and checkpoints.
+//
+// Changes of all sessions queue up here and are committed in groups: one sync for many. Each is checked
+// against the image of its session first, so a refused one does not spoil the group; if the group fails all
+// the same it is rolled back, and each change is tried alone.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "tertulia/base/thread_annotations.h"
+
+#include "connection.h"
+#include "row_writer.h"
+#include "session_cache.h"
+#include "store_core.h"
+
+namespace tertulia {
+
+class Writer {
+ public:
+  Writer(StoreCore& core, Connection connection);
+  // Does everything that was asked for, then brings the database into order for the next opening.
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // Finishes what an earlier process left, then begins to work.
+  Result<void> start();
+
+  void commit(Commit commit, Done<Revision> done);
+  void note(Note note, Done<void> done);
+  // Runs `task` on the writing thread, between groups. `refused` is called instead if that is impossible.
+  void run(std::function<void()> task, std::function<void(Error)> refused);
+
+  // True if derived rows are behind for any session.
+  bool lagging() const { return lagging_any_.load(); }
+
+  // For tasks, on the writing thread.
+  Result<void> derive_all();
+  Result<EraseReport> erase(const EraseScope& scope);
+  Result<bool> erase_tenant_key(const TenantId& tenant);
+
+ private:
+  struct Change {
+    std::variant<Commit, Note> change;
+    Done<Revision> commit_done;
+    Done<void> note_done;
+  };
+  using Job = std::variant<Change, std::function<void()>>;
+  // What became of one change: its revision, or why it was refused.
+  using Outcome = Result<Revision>;
+  // What has to be remembered once the group is durable.
+  struct Written {
+    std::set<std::int64_t> touched;
+    std::set<std::int64_t> lagging;
+    NewerActivities newer;
+    std::set<std::int64_t> up_to_date;
+    std::size_t turns = 0;
+    std::vector<SessionKey> keys;
+  };
+
+  void push(Job job, const std::function<void(Error)>& refused);
+  void work();
+  bool take(std::vector<Job>& jobs);
+  void write_all(std::vector<Change>& changes);
+  std::vector<Outcome> write_group(std::span<Change> changes);
+  Result<std::vector<Outcome>> try_group(std::span<Change> changes);
+  Result<void> write_changes(std::span<Change> changes, Written& written, std::vector<Outcome>& outcomes);
+  Result<Outcome> write_one(const Commit& commit, Written& written);
+  Result<Outcome> write_one(const Note& note, Written& written);
+  // The session as it is; null if there is none. An error is one of this session alone.
+  Result<StoredSession*> session_of(const SessionKey& key, const std::vector<StreamId>& streams);
+  Result<void> mark(const char* sql, std::int64_t session);
+  void remember(Written& written);
+  void roll_back(const Written& written);
+
+  // Runs `body` in a transaction of its own.
+  template <class Body>
+  Result<void> in_transaction(Body body);
+  // An error while writing; one of the disk closes the store for writing.
+  Error failed(Error error);
+
+  void keep_order();
+  Result<void> flush();
+  Result<void> write_row_of(std::int64_t session);
+  Result<std::size_t> derive_batch();
+  Result<void> checkpoint(bool truncate);
+  Result<void> purge(EraseReport& report);
+  Result<void> purge_session(std::int64_t session, EraseReport& report);
+  Result<std::int64_t> remove_rows(const char* sql, std::int64_t session);
+  Result<std::set<std::int64_t>> numbers(const char* sql);
+
+  StoreCore& core_;
+  Connection connection_;
+  RowWriter rows_;
+  SessionCache cache_;
+  // The sessions that have a row in `touched`, and in `lagging`.
+  std::set<std::int64_t> touched_;
+  std::set<std::int64_t> lagging_;
+  std::size_t lagging_turns_ = 0;
+  std::size_t commits_since_flush_ = 0;
+  // Why nothing is written any more.
+  std::optional<Error> broken_;
+  std::atomic<bool> lagging_any_ = false;
+
+  Mutex mutex_;
+  CondVar wake_;
+  std::deque<Job> jobs_ TERTULIA_GUARDED_BY(mutex_);
+  bool closing_ TERTULIA_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace tertulia

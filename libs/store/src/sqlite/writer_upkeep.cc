@@ -1,0 +1,262 @@
+// What the writing thread does beside commits: rows that are behind, derived rows, checkpoints, erasing.
+#include <utility>
+
+#include <sqlite3.h>
+
+#include "derived.h"
+#include "writer.h"
+
+namespace tertulia {
+
+namespace {
+
+// The rows of sessions are brought up to date after this many commits, or when so many sessions are behind.
+constexpr std::size_t kFlushCommits = 1024;
+constexpr std::size_t kFlushSessions = 256;
+// Derived rows are made in the background, so many at a time, once so many turns lack them; and before they
+// are asked for.
+constexpr std::size_t kDeriveBatch = 256;
+constexpr std::size_t kDeriveWhenBehind = 4096;
+// The log is moved into the database file when it holds so many bytes.
+constexpr std::int64_t kCheckpointBytes = 4 << 20;
+constexpr std::int64_t kPageBytes = 512;
+
+}  // namespace
+
+template <class Body>
+Result<void> Writer::in_transaction(Body body) {
+  if (broken_) return *broken_;
+  TERTULIA_TRY(connection_.execute("BEGIN IMMEDIATE"));
+  Result<void> done = body();
+  if (done) done = connection_.execute("COMMIT");
+  if (done) return {};
+  if (connection_.in_transaction()) static_cast<void>(connection_.execute("ROLLBACK"));
+  core_.keys.forget();
+  return failed(std::move(done).error());
+}
+
+Result<std::set<std::int64_t>> Writer::numbers(const char* sql) {
+  std::set<std::int64_t> all;
+  TERTULIA_TRY_AS(Query select, connection_.query(sql));
+  while (true) {
+    TERTULIA_TRY_AS(const bool there, select.step());
+    if (!there) return all;
+    all.insert(select.integer(0));
+  }
+}
+
+Result<void> Writer::start() {
+  TERTULIA_TRY(rows_.open());
+  EraseReport report;
+  TERTULIA_TRY(purge(report));
+  TERTULIA_TRY_AS(touched_, numbers("SELECT session FROM touched"));
+  TERTULIA_TRY_AS(lagging_, numbers("SELECT session FROM lagging"));
+  lagging_any_ = !lagging_.empty();
+  TERTULIA_TRY(flush());
+  thread_ = std::thread([this] { work(); });
+  return {};
+}
+
+Writer::~Writer() {
+  {
+    MutexLock lock(mutex_);
+    closing_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  if (broken_) return;
+  static_cast<void>(flush());
+  // The last connection that closes empties the log and removes it; not after a failure, when the log is all
+  // there is.
+  if (checkpoint(true) && !broken_) {
+    sqlite3_db_config(connection_.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  }
+}
+
+void Writer::keep_order() {
+  if (broken_) return;
+  if (connection_.log_pages() * kPageBytes >= kCheckpointBytes) static_cast<void>(checkpoint(false));
+  std::size_t behind = 0;
+  {
+    MutexLock lock(core_.mutex);
+    behind = core_.newer.size();
+  }
+  if (commits_since_flush_ >= kFlushCommits || behind >= kFlushSessions) static_cast<void>(flush());
+  const auto idle = [&] {
+    MutexLock lock(mutex_);
+    return jobs_.empty() && !closing_;
+  };
+  while (lagging_turns_ >= kDeriveWhenBehind && idle()) {
+    Result<std::size_t> done = derive_batch();
+    if (!done || *done == 0) break;
+  }
+}
+
+// Brings the row of a session up to date with its turns. A damaged session keeps its mark, and is left alone.
+Result<void> Writer::write_row_of(std::int64_t row) {
+  SessionKey key;
+  {
+    TERTULIA_TRY_AS(Query select, connection_.query("SELECT tenant, owner, name FROM sessions WHERE id=?"));
+    TERTULIA_TRY_AS(const bool there, select.bind(row).step());
+    if (there) {
+      TERTULIA_TRY_AS(key.tenant, TenantId::parse(select.text(0)));
+      TERTULIA_TRY_AS(key.owner, OwnerId::parse(select.text(1)));
+      TERTULIA_TRY_AS(key.session, SessionId::parse(select.text(2)));
+    }
+  }
+  if (!key.session.empty()) {
+    const Result<StoredSession*> session = session_of(key, {});
+    if (!session)
+      return session.error().code() == ErrorCode::kSessionDamaged ? Result<void>() : session.error();
+    if (*session != nullptr) TERTULIA_TRY(rows_.write_session_row(**session, false));
+  }
+  return mark("DELETE FROM touched WHERE session=?", row);
+}
+
+Result<void> Writer::flush() {
+  commits_since_flush_ = 0;
+  if (touched_.empty()) return {};
+  TERTULIA_TRY(in_transaction([&]() -> Result<void> {
+    for (const std::int64_t row : touched_) TERTULIA_TRY(write_row_of(row));
+    return {};
+  }));
+  touched_.clear();
+  MutexLock lock(core_.mutex);
+  core_.newer.clear();
+  return {};
+}
+
+Result<std::size_t> Writer::derive_batch() {
+  std::size_t done = 0;
+  std::set<std::int64_t> finished;
+  TERTULIA_TRY(in_transaction([&]() -> Result<void> {
+    for (const std::int64_t row : lagging_) {
+      Result<std::size_t> turns = derive_session(connection_, core_.keys, row, kDeriveBatch - done);
+      // A damaged session stays behind; the others go on.
+      if (!turns && turns.error().code() != ErrorCode::kSessionDamaged) return turns.error();
+      if (turns) done += *turns;
+      if (done >= kDeriveBatch) break;
+      finished.insert(row);
+    }
+    return {};
+  }));
+  for (const std::int64_t row : finished) lagging_.erase(row);
+  lagging_turns_ -= std::min(lagging_turns_, done);
+  if (lagging_.empty()) {
+    lagging_turns_ = 0;
+    lagging_any_ = false;
+  }
+  return done;
+}
+
+Result<void> Writer::derive_all() {
+  while (!lagging_.empty()) TERTULIA_TRY(derive_batch());
+  return {};
+}
+
+Result<void> Writer::checkpoint(bool truncate) {
+  Result<void> done = connection_.checkpoint(truncate);
+  if (!done) return failed(std::move(done).error());
+  return {};
+}
+
+Result<EraseReport> Writer::erase(const EraseScope& scope) {
+  EraseReport report;
+  // So that tool calls are counted with the records. What cannot be derived goes all the same.
+  static_cast<void>(derive_all());
+  // From this commit on nobody can find the sessions; what belongs to them goes in the next ones.
+  TERTULIA_TRY(in_transaction([&]() -> Result<void> {
+    for (const char* sql :
+         {"INSERT OR IGNORE INTO erasing SELECT id, tenant, owner FROM sessions WHERE tenant=?1 AND "
+          "(?2='' OR owner=?2) AND (?3='' OR name=?3)",
+          "DELETE FROM sessions WHERE tenant=?1 AND (?2='' OR owner=?2) AND (?3='' OR name=?3)"}) {
+      TERTULIA_TRY_AS(Query query, connection_.query(sql));
+      query.bind(scope.tenant.text()).bind(scope.owner.text());
+      TERTULIA_TRY(
+          query.bind(scope.session ? std::string_view(scope.session->text()) : std::string_view()).run());
+      report.sessions = static_cast<std::uint64_t>(connection_.changes());
+    }
+    return {};
+  }));
+  cache_.clear();
+  TERTULIA_TRY(purge(report));
+  return report;
+}
+
+// Removes what belongs to the sessions in `erasing`, one transaction for each, then everything that remembers
+// it: words that the text index keeps until it is merged, and the log.
+Result<void> Writer::purge(EraseReport& report) {
+  TERTULIA_TRY_AS(const std::set<std::int64_t> going, numbers("SELECT session FROM erasing"));
+  if (going.empty()) return {};
+  for (const std::int64_t session : going) {
+    touched_.erase(session);
+    lagging_.erase(session);
+    {
+      MutexLock lock(core_.mutex);
+      core_.newer.erase(session);
+    }
+    TERTULIA_TRY(in_transaction([&] { return purge_session(session, report); }));
+  }
+  TERTULIA_TRY(in_transaction([&]() -> Result<void> {
+    TERTULIA_TRY(connection_.execute("INSERT INTO texts(texts) VALUES('optimize')"));
+    return connection_.execute("DELETE FROM erasing");
+  }));
+  return checkpoint(true);
+}
+
+Result<std::int64_t> Writer::remove_rows(const char* sql, std::int64_t session) {
+  TERTULIA_TRY_AS(Query query, connection_.query(sql));
+  TERTULIA_TRY(query.bind(session).run());
+  return connection_.changes();
+}
+
+Result<void> Writer::purge_session(std::int64_t session, EraseReport& report) {
+  TenantId tenant;
+  OwnerId owner;
+  {
+    TERTULIA_TRY_AS(Query select, connection_.query("SELECT tenant, owner FROM erasing WHERE session=?"));
+    TERTULIA_TRY(select.bind(session).step());
+    TERTULIA_TRY_AS(tenant, TenantId::parse(select.text(0)));
+    TERTULIA_TRY_AS(owner, OwnerId::parse(select.text(1)));
+  }
+  std::vector<std::int64_t> branches;
+  {
+    TERTULIA_TRY_AS(Query select, connection_.query("SELECT id FROM branches WHERE session=?"));
+    select.bind(session);
+    while (true) {
+      TERTULIA_TRY_AS(const bool there, select.step());
+      if (!there) break;
+      branches.push_back(select.integer(0));
+    }
+  }
+  for (const std::int64_t branch : branches) {
+    TERTULIA_TRY_AS(const std::int64_t turns,
+                    connection_.number("SELECT count(*) FROM turns WHERE id BETWEEN " +
+                                       std::to_string(turn_row(branch, 1)) + " AND " +
+                                       std::to_string(turn_row(branch, kMaxTurns))));
+    TERTULIA_TRY(remove_branch_rows(connection_, core_.keys, tenant, owner, branch));
+    report.turns += static_cast<std::uint64_t>(turns);
+  }
+  report.branches += branches.size();
+  TERTULIA_TRY_AS(const std::int64_t records, remove_rows("DELETE FROM records WHERE session=?", session));
+  report.records += static_cast<std::uint64_t>(records);
+  TERTULIA_TRY(remove_rows("DELETE FROM streams WHERE session=?", session));
+  TERTULIA_TRY(remove_rows("DELETE FROM touched WHERE session=?", session));
+  TERTULIA_TRY(remove_rows("DELETE FROM lagging WHERE session=?", session));
+  return {};
+}
+
+Result<bool> Writer::erase_tenant_key(const TenantId& tenant) {
+  bool had_key = false;
+  TERTULIA_TRY(in_transaction([&]() -> Result<void> {
+    TERTULIA_TRY_AS(had_key, core_.keys.remove(connection_, tenant));
+    return {};
+  }));
+  if (!had_key) return false;
+  TERTULIA_TRY(checkpoint(true));
+  TERTULIA_TRY(erase({.tenant = tenant, .owner = {}, .session = {}}));
+  core_.keys.forget();
+  return true;
+}
+
+}  // namespace tertulia

@@ -1,0 +1,42 @@
+#include "tertulia/store/store.h"
+
+#include <utility>
+
+namespace tertulia {
+
+Result<Revision> commit(Store& store, Commit commit) {
+  return wait<Revision>([&](Done<Revision> done) { store.commit(std::move(commit), std::move(done)); });
+}
+
+Result<void> note(Store& store, Note note) {
+  return wait<void>([&](Done<void> done) { store.note(std::move(note), std::move(done)); });
+}
+
+Result<SessionState> load(Store& store, SessionKey key) {
+  return wait<SessionState>([&](Done<SessionState> done) { store.load(std::move(key), std::move(done)); });
+}
+
+Result<std::vector<StoredTurn>> read_turns(Store& store, SessionKey key, TurnRange range) {
+  return wait<std::vector<StoredTurn>>([&](Done<std::vector<StoredTurn>> done) {
+    store.read_turns(std::move(key), std::move(range), std::move(done));
+  });
+}
+
+Result<RecordPage> read_records(Store& store, RecordQuery query) {
+  return wait<RecordPage>(
+      [&](Done<RecordPage> done) { store.read_records(std::move(query), std::move(done)); });
+}
+
+Result<SessionPage> list(Store& store, SessionQuery query) {
+  return wait<SessionPage>([&](Done<SessionPage> done) { store.list(std::move(query), std::move(done)); });
+}
+
+Result<EraseReport> erase(Store& store, EraseScope scope) {
+  return wait<EraseReport>([&](Done<EraseReport> done) { store.erase(std::move(scope), std::move(done)); });
+}
+
+Result<VerifyReport> verify(Store& store) {
+  return wait<VerifyReport>([&](Done<VerifyReport> done) { store.verify(std::move(done)); });
+}
+
+}  // namespace tertulia

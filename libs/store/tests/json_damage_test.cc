@@ -1,0 +1,231 @@
+// Damage of every kind: it is found, named, never read as something else and never written over.
+#include <iostream>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "json_fixture.h"
+
+namespace tertulia::testing {
+namespace {
+
+using Trial = StoreTrial;
+
+constexpr char kRoot[] = "/data";
+
+class JsonDamage : public ::testing::Test {
+ protected:
+  JsonDamage() {
+    auto store = open(*env_);
+    const SessionKey key = Trial::key("s");
+    store->commit(Trial::first(key)).value();
+    std::uint64_t revision = 0;
+    for (std::uint64_t n = 0; n < 4; ++n) {
+      AppendTurn append{.branch = Trial::branch("main"), .turn = Trial::tool_turn(n * 4)};
+      append.tool_calls = {Trial::tool_call(n)};
+      if (n == 1) append.state = MiddlewareState{{"plan", JsonText::of(Json("draft"))}};
+      store->commit(Trial::of(key, Revision{++revision}, {append})).value();
+    }
+    BranchHead fork = Trial::head(Trial::branch("fork"), ForkOrigin{Trial::branch("main"), 3});
+    store->commit(Trial::of(key, Revision{++revision}, {PutBranch{fork}})).value();
+    const StreamId journal{.kind = RecordKind::kJournal, .branch = Trial::branch("main")};
+    store->note({.key = key, .changes = {AddRecord{Trial::record(journal, 1)}}}).value();
+    store->note({.key = key, .changes = {AddRecord{Trial::record(journal, 2)}}}).value();
+    const StreamId assets{.kind = RecordKind::kAsset};
+    store->note({.key = key, .changes = {AddRecord{Trial::record(assets, 1, "\xff\x01picture")}}}).value();
+    store->commit(Trial::first(Trial::key("other"))).value();
+    original_ = content(*store);
+  }
+
+  static std::unique_ptr<JsonDirectory> open(Env& env) {
+    return JsonDirectory::open(env, kRoot, quiet_options()).value();
+  }
+
+  // The path of the one file with this name, in the session `s`.
+  Path find(std::string_view name, std::string_view branch = "", std::string_view session = "/s~") {
+    for (const Path& path : files_below(env_->files(), kRoot)) {
+      const std::string text = path.string();
+      if (path.filename() == name && text.find(session) != std::string::npos &&
+          text.find(branch) != std::string::npos) {
+        return path;
+      }
+    }
+    ADD_FAILURE() << "there is no " << name;
+    return {};
+  }
+  std::string bytes(const Path& path) { return read_file(env_->files(), path).value(); }
+
+  // One line for each thing that can be read; an error is a line too.
+  static std::vector<std::string> content(JsonDirectory& store) {
+    std::vector<std::string> lines;
+    const auto add = [&](const auto& result, const auto& write) {
+      if (result) {
+        write(*result);
+      } else {
+        lines.push_back("error: " + std::string(name_of(result.error().code())));
+      }
+    };
+    for (const std::string_view name : {"s", "other"}) {
+      const SessionKey key = Trial::key(name);
+      add(store.load(key), [&](const SessionState& state) {
+        bool is_whole = true;
+        for (const BranchHead& head : state.branches) {
+          // A branch that is given as far as it can be read says so when all of it is asked for.
+          const auto all = store.read_turns(key, {.branch = head.id});
+          is_whole = is_whole && all;
+          if (!all) lines.push_back("error: " + std::string(name_of(all.error().code())));
+          if (!all) continue;
+          lines.push_back(head.id.text() + " " + std::to_string(head.message_count));
+          for (const auto& [owner, value] : head.state) lines.push_back(owner + "=" + value.text());
+        }
+        if (is_whole) lines.push_back(to_json(state.session));
+      });
+      for (const std::string_view branch : {"main", "fork"}) {
+        for (std::uint64_t index = 0; index < 16; index += 4) {
+          const TurnRange range{.branch = Trial::branch(branch), .begin = index, .end = index + 4};
+          add(store.read_turns(key, range), [&](const std::vector<StoredTurn>& turns) {
+            for (const StoredTurn& turn : turns) lines.push_back(std::string(branch) + to_json(turn.turn));
+          });
+        }
+      }
+      for (const RecordKind kind : {RecordKind::kJournal, RecordKind::kAsset, RecordKind::kToolCall}) {
+        add(store.read_records(Trial::query(key, kind)), [&](const RecordPage& page) {
+          for (const StoredRecord& stored : page.records) {
+            lines.push_back(std::to_string(stored.record.number) + stored.record.payload);
+          }
+        });
+      }
+    }
+    return lines;
+  }
+
+  std::unique_ptr<SimEnv> env_ = std::make_unique<SimEnv>(1);
+  std::vector<std::string> original_;
+};
+
+TEST_F(JsonDamage, EveryByteFlippedIsFoundOrChangesNothing) {
+  std::uint64_t flips = 0;
+  const std::set<std::string> known(original_.begin(), original_.end());
+  for (const Path& path : files_below(env_->files(), kRoot)) {
+    if (path.filename() == "lock") continue;
+    const std::string before = bytes(path);
+    for (std::size_t at = 0; at < before.size() && !HasFailure(); ++at) {
+      for (const int change : {0x01, 0x80, -1}) {
+        std::string after = before;
+        after[at] = change < 0 ? '\0' : static_cast<char>(after[at] ^ change);
+        if (after == before) continue;
+        ++flips;
+        overwrite(env_->files(), path, after);
+        auto opened = JsonDirectory::open(*env_, kRoot, quiet_options());
+        const std::string where =
+            path.string() + " at " + std::to_string(at) + " change " + std::to_string(change);
+        if (!opened) {
+          EXPECT_EQ(path.filename(), "tertulia.json") << where;
+          continue;
+        }
+        const std::vector<std::string> found = content(**opened);
+        for (const std::string& line : found) {
+          EXPECT_TRUE(line.starts_with("error: session_damaged") || known.contains(line)) << where << "\n"
+                                                                                          << line;
+        }
+        const VerifyReport report = (*opened)->verify().value();
+        EXPECT_FALSE(report.problems.empty()) << where;
+        EXPECT_EQ(bytes(path), after) << where << ": damage was written over";
+      }
+    }
+    overwrite(env_->files(), path, before);
+  }
+  EXPECT_EQ(content(*open(*env_)), original_);
+  std::cout << flips << " flipped bytes\n";
+}
+
+TEST_F(JsonDamage, TornLastLineIsCutAndReportedOnce) {
+  const Path path = find("transcript.jsonl", "main~");
+  const std::string whole = bytes(path);
+  overwrite(env_->files(), path, whole + "{\"number\":5,\"rev");
+  auto store = open(*env_);
+  EXPECT_EQ(content(*store), original_);
+  EXPECT_EQ(bytes(path), whole);
+  const VerifyReport report = store->verify().value();
+  ASSERT_EQ(report.problems.size(), 1U);
+  EXPECT_TRUE(report.problems.front().sentence.starts_with("repaired"));
+  EXPECT_TRUE(store->verify().value().problems.empty());
+}
+
+TEST_F(JsonDamage, LineWithoutItsLineBreakIsKept) {
+  const Path path = find("transcript.jsonl", "main~");
+  const std::string whole = bytes(path);
+  overwrite(env_->files(), path, whole.substr(0, whole.size() - 1));
+  EXPECT_EQ(content(*open(*env_)), original_);
+  EXPECT_EQ(bytes(path), whole);
+}
+
+TEST_F(JsonDamage, ZeroedExtentInTheMiddleStopsWritersAndReadersThere) {
+  const Path path = find("transcript.jsonl", "main~");
+  std::string text = bytes(path);
+  const std::size_t second = text.find("{\"number\":2");
+  std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(second), 40, '\0');
+  overwrite(env_->files(), path, text);
+  auto store = open(*env_);
+  const SessionKey key = Trial::key("s");
+  const auto read = [&](std::uint64_t begin, std::uint64_t end) {
+    return store->read_turns(key, {.branch = Trial::branch("main"), .begin = begin, .end = end});
+  };
+  EXPECT_EQ(read(0, 4).value().size(), 1U);
+  const auto damaged = read(0, 16);
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code(), ErrorCode::kSessionDamaged);
+  ASSERT_NE(damaged.error().fact("record"), nullptr);
+  const Commit commit =
+      Trial::of(key, Revision{6}, {AppendTurn{.branch = Trial::branch("main"), .turn = Trial::turn(90)}});
+  EXPECT_EQ(store->commit(commit).error().code(), ErrorCode::kSessionDamaged);
+  EXPECT_EQ(bytes(path), text);
+  // The other session does not notice.
+  const AppendTurn other{.branch = Trial::branch("main"), .turn = Trial::turn(90)};
+  EXPECT_TRUE(store->commit(Trial::of(Trial::key("other"), Revision{1}, {other})));
+}
+
+TEST_F(JsonDamage, EmptyMissingForeignAndSwappedFilesAreDamage) {
+  const std::string foreign = "{\"hello\": \"world\"}\n";
+  for (const std::string_view name : {"session.json", "branch.json", "transcript.jsonl"}) {
+    const Path path = find(name, name == "session.json" ? "" : "main~");
+    const std::string before = bytes(path);
+    const std::string swapped =
+        name == "session.json" ? bytes(find(name, "", "/other~")) : bytes(find(name, "fork~"));
+    for (const std::string& after : {std::string(), foreign, swapped, std::string(before.size(), '\0')}) {
+      overwrite(env_->files(), path, after);
+      auto store = open(*env_);
+      EXPECT_EQ(store->read_turns(Trial::key("s"), {.branch = Trial::branch("main")}).error().code(),
+                ErrorCode::kSessionDamaged)
+          << name;
+      EXPECT_FALSE(store->verify().value().problems.empty()) << name;
+      EXPECT_EQ(store->commit(Trial::first(Trial::key("s"))).error().code(), ErrorCode::kSessionDamaged)
+          << name;
+      EXPECT_EQ(bytes(path), after) << name;
+    }
+    env_->files().remove(path).value();
+    EXPECT_EQ(open(*env_)->commit(Trial::first(Trial::key("s"))).error().code(), ErrorCode::kSessionDamaged)
+        << name;
+    overwrite(env_->files(), path, before);
+  }
+  EXPECT_EQ(content(*open(*env_)), original_);
+}
+
+TEST_F(JsonDamage, SwappedSessionDirectoriesAreDamage) {
+  const Path one = find("session.json").parent_path();
+  const Path two = find("session.json", "", "/other~").parent_path();
+  env_->files().rename(one, "/data/sessions/between").value();
+  env_->files().rename(two, one).value();
+  env_->files().rename("/data/sessions/between", two).value();
+  auto store = open(*env_);
+  EXPECT_EQ(store->load(Trial::key("s")).error().code(), ErrorCode::kSessionDamaged);
+  EXPECT_EQ(store->load(Trial::key("other")).error().code(), ErrorCode::kSessionDamaged);
+  EXPECT_EQ(store->verify().value().problems.size(), 2U);
+}
+
+}  // namespace
+}  // namespace tertulia::testing

@@ -1,0 +1,102 @@
+# Shared by the scripts beside it: where we are, what must be installed, and progress that a person can follow.
+# Source it; it runs nothing but `cd`.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+LOGS=build/logs
+
+# What Debian 12 must have. One name a line, so that a change shows in a diff.
+PACKAGES=(
+  ccache
+  clang-19
+  clang-format-19
+  clang-tidy-19
+  cmake
+  g++-12
+  libboost1.81-dev
+  libclang-rt-19-dev
+  libcli11-dev
+  libfmt-dev
+  libgmock-dev
+  libgtest-dev
+  libsodium-dev
+  libsqlite3-dev
+  libspdlog-dev
+  libtomlplusplus-dev
+  llvm-19
+  mold
+  ninja-build
+  pkg-config
+)
+
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+  BOLD=$'\e[1m' DIM=$'\e[2m' GREEN=$'\e[32m' RED=$'\e[31m' PLAIN=$'\e[0m'
+else
+  BOLD='' DIM='' GREEN='' RED='' PLAIN=''
+fi
+
+say() { printf '%s\n' "$*"; }
+
+# step NAME COMMAND…: runs it with its output in build/logs/NAME.log, shows how long it takes, and on failure the
+# end of that log. On a terminal the last line of the log stands beside the name while it runs.
+step() {
+  local name=$1 start=$SECONDS log pid rc=0
+  shift
+  mkdir -p "$LOGS"
+  log=$LOGS/${name//[^A-Za-z0-9]/-}.log
+  printf '%s%-34s%s' "$BOLD" "$name" "$PLAIN"
+  "$@" >"$log" 2>&1 </dev/null &
+  pid=$!
+  if [ -t 1 ]; then
+    while kill -0 "$pid" 2>/dev/null; do
+      printf '\r%s%-34s%s%s%-60.60s%s' "$BOLD" "$name" "$PLAIN" "$DIM" "$(tail -n 1 "$log" 2>/dev/null | tr -d '\r\t\033')" "$PLAIN"
+      sleep 0.3
+    done
+    printf '\r%s%-34s%s%-60s\r%s%-34s%s' "$BOLD" "$name" "$PLAIN" '' "$BOLD" "$name" "$PLAIN"
+  fi
+  wait "$pid" || rc=$?
+  if [ "$rc" -eq 0 ]; then
+    printf '%sok%s  %3d s\n' "$GREEN" "$PLAIN" $((SECONDS - start))
+    return 0
+  fi
+  printf '%sfailed%s (exit %d, whole output in %s)\n' "$RED" "$PLAIN" "$rc" "$log"
+  tail -n 60 "$log" | sed 's/^/    /'
+  return "$rc"
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# The packages of the list that are not installed, and node where there is none.
+missing_packages() {
+  local wanted=("${PACKAGES[@]}")
+  command -v npm >/dev/null || wanted+=(nodejs npm)
+  local installed
+  installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null | awk '$2=="installed"{print $1}')
+  for package in "${wanted[@]}"; do
+    grep -qxF "$package" <<<"$installed" || printf '%s\n' "$package"
+  done
+}
+
+install_packages() {
+  as_root apt-get update
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
+setup() {
+  local missing
+  mapfile -t missing < <(missing_packages)
+  if [ "${#missing[@]}" -gt 0 ]; then
+    say "${DIM}Installing Debian packages: ${missing[*]}${PLAIN}"
+    step "packages" install_packages "${missing[@]}"
+  fi
+}
+
+# build_preset NAME [TARGET…]: configures when needed, then builds.
+build_preset() {
+  local preset=$1
+  shift
+  [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset"
+  cmake --build "build/$preset" ${1:+--target "$@"}
+}
