@@ -30,7 +30,7 @@ for (const name of files) {
   }
   for (const [, path] of prose.matchAll(/`((?:libs|apps|docs|tests|bench|fuzz|scripts|examples|cmake|tools)\/[\w./-]+)`/g)) {
     links += 1;
-    if (!existsSync(join(root, path))) problems.push(`${name}: \`${path}\` is not there`);
+    if (!existsSync(join(root, path)) && !existsSync(resolve(root, dirname(name), path))) problems.push(`${name}: \`${path}\` is not there`);
   }
   for (const [, quoted, block] of text.matchAll(/<!-- (examples\/\S+) -->\n```cpp\n([\s\S]*?)```/g)) {
     links += 1;

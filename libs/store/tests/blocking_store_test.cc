@@ -66,8 +66,8 @@ TEST(BlockingStore, CallsOfOneSessionKeepTheirOrder) {
 TEST(BlockingStore, ReadersDoNotWaitForAWriter) {
   Control control;
   for (int i = 0; i < 1'000; ++i) control.writes.acquire();
-  const auto store = run_on_threads(std::make_unique<SlowStore>(control));
   std::atomic<bool> committed = false;
+  const auto store = run_on_threads(std::make_unique<SlowStore>(control));
   store->commit(Trial::first(Trial::key()), [&](Result<Revision>) { committed = true; });
   control.writing.wait();
   EXPECT_TRUE(load(*store, Trial::key()).ok());

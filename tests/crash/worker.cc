@@ -1,0 +1,198 @@
+// A process that is killed. It writes to a store from several threads and says on standard output, line by
+// line, what it is about to do and what was acknowledged; the supervisor (kill_loop.mjs) keeps that ledger
+// outside.
+//
+//   worker run   KIND DIRECTORY ROUND    writes until it is killed
+//   worker check KIND DIRECTORY          verifies the store, then lists what is in it
+//
+//   try  SESSION TURN                    before a turn is handed to the store
+//   ack  SESSION TURN REVISION           after it was acknowledged
+//   tryn SESSION NUMBER, ackn …          the same for a note to the session's journal
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include "tertulia/base/env.h"
+#include "tertulia/store/json_store.h"
+#include "tertulia/store/sqlite_store.h"
+#include "tertulia/store/store.h"
+
+namespace tertulia {
+namespace {
+
+constexpr int kThreads = 4;
+constexpr int kSessionsPerThread = 3;
+
+// One write for a line, so that a kill never leaves half of one between two others.
+void say(const std::string& line) {
+  const std::string whole = line + "\n";
+  if (::write(STDOUT_FILENO, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) std::_Exit(3);
+}
+
+[[noreturn]] void give_up(const std::string& what, const Error& error) {
+  say("fail " + what + ": " + std::string(name_of(error.code())) + ": " + error.message());
+  std::_Exit(4);
+}
+
+template <class T>
+T must(const std::string& what, Result<T> result) {
+  if (!result) give_up(what, result.error());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+std::unique_ptr<Store> open(const std::string& kind, const Path& directory) {
+  if (kind == "json") return must("open", open_json_store(real_env(), directory));
+  return must("open", open_sqlite_store(real_env(), directory));
+}
+
+const BranchId kMain = BranchId::parse("main").value();
+
+StreamId journal() { return {.kind = RecordKind::kJournal, .branch = kMain}; }
+
+// What a thread knows of one session.
+struct Writer {
+  SessionKey key;
+  Revision revision{};
+  std::uint64_t notes = 0;
+};
+
+class Worker {
+ public:
+  explicit Worker(Store& store) : store_(store), ids_(real_env().clock(), real_env().random()) {}
+
+  Writer begin(const std::string& name) {
+    Writer writer{.key = local_key(SessionId::parse(name).value())};
+    const auto state = load(store_, writer.key);
+    if (state) {
+      writer.revision = state->session.revision;
+      writer.notes = last_note(writer.key);
+      return writer;
+    }
+    if (state.error().code() != ErrorCode::kNoSession) give_up("load " + name, state.error());
+    Session session{.id = writer.key.session, .tenant = writer.key.tenant, .owner = writer.key.owner};
+    writer.revision = must("create " + name,
+                           commit(store_, Commit{.key = writer.key,
+                                                 .changes = {PutSession{session}, PutBranch{{.id = kMain}}},
+                                                 .time = real_env().clock().now()}));
+    return writer;
+  }
+
+  void add_turn(Writer& writer) {
+    TurnDraft draft{TurnId(ids_.make())};
+    const std::string turn = draft.id().text();
+    for (Role role : {Role::kUser, Role::kAssistant}) {
+      must("add", draft.add(Message::text(MessageId(ids_.make()), role, "what was said in turn " + turn,
+                                          real_env().clock().now())
+                                .value()));
+    }
+    const std::string session = writer.key.session.text();
+    say("try " + session + " " + turn);
+    Commit change{.key = writer.key,
+                  .expected = writer.revision,
+                  .changes = {AppendTurn{.branch = kMain, .turn = Turn::seal(std::move(draft)).value()}},
+                  .time = real_env().clock().now()};
+    writer.revision = must("turn", commit(store_, std::move(change)));
+    say("ack " + session + " " + turn + " " + std::to_string(number(writer.revision)));
+  }
+
+  void add_note(Writer& writer) {
+    const std::string line = " " + writer.key.session.text() + " " + std::to_string(++writer.notes);
+    say("tryn" + line);
+    Record record{
+        .stream = journal(), .number = writer.notes, .time = real_env().clock().now(), .payload = line};
+    must("note", note(store_, Note{.key = writer.key, .changes = {AddRecord{std::move(record)}}}));
+    say("ackn" + line);
+  }
+
+ private:
+  std::uint64_t last_note(const SessionKey& key) {
+    const RecordQuery query{.tenant = key.tenant,
+                            .owner = key.owner,
+                            .session = key.session,
+                            .kind = RecordKind::kJournal,
+                            .newest_first = true,
+                            .limit = 1};
+    const RecordPage page = must("notes", read_records(store_, query));
+    return page.records.empty() ? 0 : page.records.front().record.number;
+  }
+
+  Store& store_;
+  UuidMaker ids_;
+};
+
+int run(const std::string& kind, const Path& directory, const std::string& round) {
+  const std::unique_ptr<Store> store = open(kind, directory);
+  Worker worker(*store);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      std::vector<Writer> writers;
+      for (int i = 0; i < kSessionsPerThread; ++i) {
+        // The last session of a thread is new in each round, so that creating one is killed too.
+        const bool fresh = i + 1 == kSessionsPerThread;
+        writers.push_back(
+            worker.begin("t" + std::to_string(thread) + "-" + (fresh ? "round" + round : std::to_string(i))));
+      }
+      for (std::size_t step = 0;; ++step) {
+        Writer& writer = writers[step % writers.size()];
+        if (step % 4 == 3) {
+          worker.add_note(writer);
+        } else {
+          worker.add_turn(writer);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return 0;
+}
+
+int check(const std::string& kind, const Path& directory) {
+  const std::unique_ptr<Store> store = open(kind, directory);
+  const VerifyReport report = must("verify", verify(*store));
+  for (const Problem& problem : report.problems) {
+    say("problem " + std::string(name_of(problem.code)) + " " + problem.session + " " + problem.record +
+        ": " + problem.sentence);
+  }
+  SessionQuery query{.tenant = local_key({}).tenant, .limit = 1000};
+  do {
+    const SessionPage page = must("list", list(*store, query));
+    for (const SessionSummary& summary : page.sessions) {
+      const std::string name = summary.key.session.text();
+      say("session " + name + " " + std::to_string(number(summary.revision)));
+      for (const StoredTurn& turn : must("read", read_turns(*store, summary.key, {.branch = kMain}))) {
+        say("turn " + name + " " + turn.turn.id().text() + " " + std::to_string(number(turn.revision)));
+      }
+      RecordQuery records{.tenant = summary.key.tenant,
+                          .owner = summary.key.owner,
+                          .session = summary.key.session,
+                          .kind = RecordKind::kJournal,
+                          .limit = 1000};
+      do {
+        RecordPage notes = must("notes", read_records(*store, records));
+        for (const StoredRecord& found : notes.records) {
+          say("note " + name + " " + std::to_string(found.record.number));
+        }
+        records.cursor = std::move(notes.next);
+      } while (!records.cursor.empty());
+    }
+    query.cursor = page.next;
+  } while (!query.cursor.empty());
+  say("checked");
+  return report.problems.empty() ? 0 : 5;
+}
+
+}  // namespace
+}  // namespace tertulia
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  if (words.size() == 5 && words[1] == "run") return tertulia::run(words[2], words[3], words[4]);
+  if (words.size() == 4 && words[1] == "check") return tertulia::check(words[2], words[3]);
+  std::fputs("usage: worker run KIND DIRECTORY ROUND | check KIND DIRECTORY\n", stderr);
+  return 2;
+}
