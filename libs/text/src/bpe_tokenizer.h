@@ -43,7 +43,7 @@ class BpeTokenizer final : public Tokenizer {
 
   BpeTokenizerParts parts_;
   // Never used again by another tokenizer, unlike an address.
-  std::uint64_t serial_;
+  std::uint32_t serial_;
   // The way back from `ids`.
   std::vector<Token> tokens_;
 };

@@ -90,5 +90,17 @@ TEST(Tokenizer, ManyThreadsShareOne) {
   EXPECT_EQ(counts, std::vector<std::size_t>(4, expected));
 }
 
+TEST(Tokenizer, CountsOfTwoTokenizersInOneThreadDoNotMix) {
+  const auto o200k = tokenizer_named("o200k_base").value();
+  const auto cl100k = tokenizer_named("cl100k_base").value();
+  for (int round = 0; round < 2; ++round) {
+    for (std::string_view text : {" Привет", " नमस्ते", " conversación", " hello"}) {
+      EXPECT_EQ(o200k->count(text), o200k->encode(text).value().size()) << text;
+      EXPECT_EQ(cl100k->count(text), cl100k->encode(text).value().size()) << text;
+    }
+  }
+  EXPECT_NE(o200k->count(" नमस्ते"), cl100k->count(" नमस्ते")) << "or the test proves nothing";
+}
+
 }  // namespace
 }  // namespace tertulia
