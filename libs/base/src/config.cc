@@ -206,6 +206,7 @@ std::shared_ptr<const Secret> Config::secret(std::string_view key) const {
 
 std::vector<ExplainedSetting> Config::explain() const {
   std::vector<ExplainedSetting> rows;
+  rows.reserve(entries_.size());
   for (const Entry& entry : entries_) {
     rows.push_back(
         {entry.setting.key, value_text(entry.setting, entry.value), entry.origin, entry.setting.doc});

@@ -187,7 +187,7 @@ void Log::write(LogLevel level, std::string_view message, const Fields& fields) 
                         .component = component_,
                         .message = message,
                         .fields = {fields.begin(), fields.size()}});
-  } catch (...) {
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
     // A sink that fails must not stop a conversation.
   }
 }

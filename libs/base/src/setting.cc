@@ -163,6 +163,7 @@ const Setting* Settings::find(std::string_view key) const {
 
 std::vector<std::string> Settings::keys() const {
   std::vector<std::string> keys;
+  keys.reserve(settings_.size());
   for (const Setting& setting : settings_) keys.push_back(setting.key);
   return keys;
 }
