@@ -14,7 +14,7 @@ const groups = {
   base: [[`${bin}/bench_base`]],
   text: [['bash', 'bench/text/run.sh']],
   conversation: [[`${bin}/bench_conversation`]],
-  store: [[`${bin}/bench_store`], ['node', 'bench/rivals/run.mjs', 'store']],
+  store: [[`${bin}/bench_store`]],
 };
 
 const words = process.argv.slice(2);
