@@ -19,15 +19,24 @@ int exit_code_of(ErrorCode code) {
     case ErrorCode::kNeedsVersion:
     case ErrorCode::kForeignData:
     case ErrorCode::kUnpairedToolCall:
+    case ErrorCode::kBadArguments:
+    case ErrorCode::kBadGraph:
       return kExitBadData;
     case ErrorCode::kOutOfRange:
     case ErrorCode::kBadId:
     case ErrorCode::kUnknownTokenizer:
+    case ErrorCode::kUnsupportedParameter:
       return kExitUsage;
     case ErrorCode::kNotFound:
     case ErrorCode::kNoSession:
     case ErrorCode::kNoBranch:
     case ErrorCode::kNoMessage:
+    case ErrorCode::kNoTurn:
+    case ErrorCode::kNoQuestion:
+    case ErrorCode::kNoCheckpoint:
+    case ErrorCode::kNoSuchTool:
+    case ErrorCode::kModelNotFound:
+    case ErrorCode::kStreamGone:
       return kExitNoInput;
     case ErrorCode::kStorageFull:
     case ErrorCode::kStorageIo:
@@ -35,9 +44,14 @@ int exit_code_of(ErrorCode code) {
     case ErrorCode::kLocked:
     case ErrorCode::kTurnRunning:
     case ErrorCode::kQueueFull:
+    case ErrorCode::kRateLimited:
+    case ErrorCode::kModelUnavailable:
+    case ErrorCode::kLeaseLost:
       return kExitTryAgain;
     case ErrorCode::kNotPermitted:
     case ErrorCode::kRoleNotAllowed:
+    case ErrorCode::kModelKey:
+    case ErrorCode::kUrlNotAllowed:
       return kExitNotAllowed;
     case ErrorCode::kBadConfig:
       return kExitBadConfig;
@@ -59,6 +73,15 @@ int exit_code_of(ErrorCode code) {
     case ErrorCode::kClosed:
     case ErrorCode::kInvalidHandle:
     case ErrorCode::kWouldDeadlock:
+    case ErrorCode::kModelRefused:
+    case ErrorCode::kContextOverflow:
+    case ErrorCode::kBadStream:
+    case ErrorCode::kScriptMismatch:
+    case ErrorCode::kToolFailed:
+    case ErrorCode::kNothingToResume:
+    case ErrorCode::kTurnInterrupted:
+    case ErrorCode::kLimitReached:
+    case ErrorCode::kStateConflict:
       return kExitFailure;
   }
   return kExitFailure;

@@ -14,58 +14,83 @@
 namespace tertulia {
 
 // X(enumerator, wire name)
-#define TERTULIA_ERROR_CODES(X)                        \
-  /* what arrived is not well-formed */                \
-  X(kEmptyBody, "empty_body")                          \
-  X(kBadJson, "bad_json")                              \
-  X(kTooDeep, "too_deep")                              \
-  X(kDuplicateKey, "duplicate_key")                    \
-  X(kBadNumber, "bad_number")                          \
-  X(kBadUnicode, "bad_unicode")                        \
-  X(kUnknownField, "unknown_field")                    \
-  X(kMissingField, "missing_field")                    \
-  X(kWrongType, "wrong_type")                          \
-  X(kOutOfRange, "out_of_range")                       \
-  X(kTooLarge, "too_large")                            \
-  X(kBadId, "bad_id")                                  \
-  X(kBadConfig, "bad_config")                          \
-  /* what it asks for does not fit the conversation */ \
-  X(kNoSession, "no_session")                          \
-  X(kNoBranch, "no_branch")                            \
-  X(kNoMessage, "no_message")                          \
-  X(kSessionExists, "session_exists")                  \
-  X(kSessionClosed, "session_closed")                  \
-  X(kSessionDamaged, "session_damaged")                \
-  X(kBranchExists, "branch_exists")                    \
-  X(kAmbiguousBranch, "ambiguous_branch")              \
-  X(kProtectedBranch, "protected_branch")              \
-  X(kHasChildren, "has_children")                      \
-  X(kBadForkPoint, "bad_fork_point")                   \
-  X(kRevisionConflict, "revision_conflict")            \
-  X(kTurnRunning, "turn_running")                      \
-  X(kKeyReuse, "key_reuse")                            \
-  X(kEmptyMessage, "empty_message")                    \
-  X(kRoleNotAllowed, "role_not_allowed")               \
-  X(kUnpairedToolCall, "unpaired_tool_call")           \
-  X(kBudgetTooSmall, "budget_too_small")               \
-  X(kMessageExceedsContext, "message_exceeds_context") \
-  /* the machine, its files and formats */             \
-  X(kNotFound, "not_found")                            \
-  X(kAlreadyExists, "already_exists")                  \
-  X(kNotPermitted, "not_permitted")                    \
-  X(kLocked, "locked")                                 \
-  X(kStorageFull, "storage_full")                      \
-  X(kStorageIo, "storage_io")                          \
-  X(kDamaged, "damaged")                               \
-  X(kNeedsVersion, "needs_version")                    \
-  X(kForeignData, "foreign_data")                      \
-  X(kUnknownTokenizer, "unknown_tokenizer")            \
-  /* the life of the call itself */                    \
-  X(kCancelled, "cancelled")                           \
-  X(kDeadlineExceeded, "deadline_exceeded")            \
-  X(kQueueFull, "queue_full")                          \
-  X(kClosed, "closed")                                 \
-  X(kInvalidHandle, "invalid_handle")                  \
+#define TERTULIA_ERROR_CODES(X)                            \
+  /* what arrived is not well-formed */                    \
+  X(kEmptyBody, "empty_body")                              \
+  X(kBadJson, "bad_json")                                  \
+  X(kTooDeep, "too_deep")                                  \
+  X(kDuplicateKey, "duplicate_key")                        \
+  X(kBadNumber, "bad_number")                              \
+  X(kBadUnicode, "bad_unicode")                            \
+  X(kUnknownField, "unknown_field")                        \
+  X(kMissingField, "missing_field")                        \
+  X(kWrongType, "wrong_type")                              \
+  X(kOutOfRange, "out_of_range")                           \
+  X(kTooLarge, "too_large")                                \
+  X(kBadId, "bad_id")                                      \
+  X(kBadConfig, "bad_config")                              \
+  /* what it asks for does not fit the conversation */     \
+  X(kNoSession, "no_session")                              \
+  X(kNoBranch, "no_branch")                                \
+  X(kNoMessage, "no_message")                              \
+  X(kSessionExists, "session_exists")                      \
+  X(kSessionClosed, "session_closed")                      \
+  X(kSessionDamaged, "session_damaged")                    \
+  X(kBranchExists, "branch_exists")                        \
+  X(kAmbiguousBranch, "ambiguous_branch")                  \
+  X(kProtectedBranch, "protected_branch")                  \
+  X(kHasChildren, "has_children")                          \
+  X(kBadForkPoint, "bad_fork_point")                       \
+  X(kRevisionConflict, "revision_conflict")                \
+  X(kTurnRunning, "turn_running")                          \
+  X(kKeyReuse, "key_reuse")                                \
+  X(kEmptyMessage, "empty_message")                        \
+  X(kRoleNotAllowed, "role_not_allowed")                   \
+  X(kUnpairedToolCall, "unpaired_tool_call")               \
+  X(kBudgetTooSmall, "budget_too_small")                   \
+  X(kMessageExceedsContext, "message_exceeds_context")     \
+  /* a turn: the model, the tools, what they were asked */ \
+  X(kModelNotFound, "model_not_found")                     \
+  X(kModelUnavailable, "model_unavailable")                \
+  X(kModelRefused, "model_refused")                        \
+  X(kModelKey, "model_key")                                \
+  X(kRateLimited, "rate_limited")                          \
+  X(kContextOverflow, "context_overflow")                  \
+  X(kBadStream, "bad_stream")                              \
+  X(kScriptMismatch, "script_mismatch")                    \
+  X(kUnsupportedParameter, "unsupported_parameter")        \
+  X(kUrlNotAllowed, "url_not_allowed")                     \
+  X(kNoSuchTool, "no_such_tool")                           \
+  X(kBadArguments, "bad_arguments")                        \
+  X(kToolFailed, "tool_failed")                            \
+  X(kNoTurn, "no_turn")                                    \
+  X(kNothingToResume, "nothing_to_resume")                 \
+  X(kTurnInterrupted, "turn_interrupted")                  \
+  X(kLeaseLost, "lease_lost")                              \
+  X(kNoQuestion, "no_question")                            \
+  X(kLimitReached, "limit_reached")                        \
+  X(kStreamGone, "stream_gone")                            \
+  /* several agents */                                     \
+  X(kBadGraph, "bad_graph")                                \
+  X(kStateConflict, "state_conflict")                      \
+  X(kNoCheckpoint, "no_checkpoint")                        \
+  /* the machine, its files and formats */                 \
+  X(kNotFound, "not_found")                                \
+  X(kAlreadyExists, "already_exists")                      \
+  X(kNotPermitted, "not_permitted")                        \
+  X(kLocked, "locked")                                     \
+  X(kStorageFull, "storage_full")                          \
+  X(kStorageIo, "storage_io")                              \
+  X(kDamaged, "damaged")                                   \
+  X(kNeedsVersion, "needs_version")                        \
+  X(kForeignData, "foreign_data")                          \
+  X(kUnknownTokenizer, "unknown_tokenizer")                \
+  /* the life of the call itself */                        \
+  X(kCancelled, "cancelled")                               \
+  X(kDeadlineExceeded, "deadline_exceeded")                \
+  X(kQueueFull, "queue_full")                              \
+  X(kClosed, "closed")                                     \
+  X(kInvalidHandle, "invalid_handle")                      \
   X(kWouldDeadlock, "would_deadlock")
 
 enum class ErrorCode : std::uint8_t {

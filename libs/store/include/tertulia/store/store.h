@@ -24,22 +24,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <future>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tertulia/base/done.h"
 #include "tertulia/base/result.h"
 #include "tertulia/store/commit.h"
 #include "tertulia/store/record.h"
 #include "tertulia/store/session_key.h"
 
 namespace tertulia {
-
-template <class T>
-using Done = std::function<void(Result<T>)>;
 
 // What a session is, without its messages.
 struct SessionState {
@@ -150,17 +145,6 @@ class Store {
   // Checks the ten invariants (docs/promises.md) over everything that is stored. Changes nothing.
   virtual void verify(Done<VerifyReport> done) = 0;
 };
-
-// Starts an asynchronous call and waits for its result: wait<Revision>([&](auto done) { store.commit(c,
-// done); }). Not from inside a completion.
-template <class T, class Start>
-Result<T> wait(Start&& start) {
-  // Shared, because the completing thread may still be inside set_value when this one has its answer.
-  auto promise = std::make_shared<std::promise<Result<T>>>();
-  auto future = promise->get_future();
-  start([promise](Result<T> result) { promise->set_value(std::move(result)); });
-  return future.get();
-}
 
 // The blocking forms.
 Result<Revision> commit(Store& store, Commit commit);
