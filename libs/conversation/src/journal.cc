@@ -70,6 +70,8 @@ class Folder {
     turn_.emplace(UnfinishedTurn{.id = entry_->turn,
                                  .idempotency_key = note.idempotency_key,
                                  .revision = note.revision,
+                                 .agent = note.agent,
+                                 .options = note.options,
                                  .started_at = entry_->time,
                                  .draft = TurnDraft(entry_->turn)});
     for (const Message& message : note.input) TERTULIA_TRY(add(message));

@@ -33,6 +33,8 @@ void describe_note(Fields& fields, typename Fields::template Ref<StartNote> note
   fields.required("input", note.input);
   fields.optional("idempotency_key", note.idempotency_key);
   fields.required("revision", note.revision);
+  fields.optional("agent", note.agent);
+  fields.optional("options", note.options);
 }
 template <class Fields>
 void describe_note(Fields& fields, typename Fields::template Ref<InputNote> note) {

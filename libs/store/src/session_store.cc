@@ -72,9 +72,9 @@ StreamId journal_stream(const BranchId& branch) { return {.kind = RecordKind::kJ
 
 }  // namespace
 
-Result<Branch> load_branch(Store& store, const SessionKey& key, const BranchHead& head) {
+Branch branch_of(const BranchHead& head, const SessionId& session, std::span<const StoredTurn> turns) {
   Branch branch{.id = head.id,
-                .session = key.session,
+                .session = session,
                 .transcript = {},
                 .state = head.state,
                 .forked_from = head.forked_from,
@@ -84,11 +84,15 @@ Result<Branch> load_branch(Store& store, const SessionKey& key, const BranchHead
                 .created_at = head.created_at,
                 .last_activity = head.last_activity,
                 .extra = head.extra};
+  for (const StoredTurn& stored : turns) branch.transcript.append(stored.turn, stored.revision);
+  return branch;
+}
+
+Result<Branch> load_branch(Store& store, const SessionKey& key, const BranchHead& head) {
   // Not beyond the head: a turn that was added since then belongs to a later revision.
   TERTULIA_TRY_AS(const std::vector<StoredTurn> turns,
                   read_turns(store, key, {.branch = head.id, .begin = 0, .end = head.message_count}));
-  for (const StoredTurn& stored : turns) branch.transcript.append(stored.turn, stored.revision);
-  return branch;
+  return branch_of(head, key.session, turns);
 }
 
 SessionStore::SessionStore(Store& store, Clock& clock, TenantId tenant, OwnerId owner)

@@ -36,6 +36,10 @@ struct StartNote {
   std::string idempotency_key;
   // The revision the turn saw, and that its commit will state.
   Revision revision{};
+  // Who answers. Whoever resumes the turn needs the same agent.
+  AgentId agent{};
+  // How the turn was asked to run, as its agent wrote it; an object.
+  JsonText options{};
 
   bool operator==(const StartNote&) const = default;
 };
@@ -149,6 +153,8 @@ struct UnfinishedTurn {
   TurnId id;
   std::string idempotency_key;
   Revision revision{};
+  AgentId agent;
+  JsonText options;
   Time started_at{};
   Time last_activity{};
   // Input, answers, and the tool groups that are closed. May be sent to a model as it is.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "tertulia/base/clock.h"
@@ -84,6 +85,7 @@ class SessionStore {
 };
 
 // A branch from its head and its turns.
+Branch branch_of(const BranchHead& head, const SessionId& session, std::span<const StoredTurn> turns);
 Result<Branch> load_branch(Store& store, const SessionKey& key, const BranchHead& head);
 
 }  // namespace tertulia

@@ -1,0 +1,24 @@
+// An AgentDefinition: an AgentSpec with the parts that are no values, its model and its tools.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tertulia/conversation/agent_spec.h"
+#include "tertulia/model/language_model.h"
+#include "tertulia/tools/toolkit.h"
+
+namespace tertulia {
+
+struct AgentDefinition {
+  AgentSpec spec;
+  std::shared_ptr<LanguageModel> model;
+  // The name of the model at its provider.
+  std::string model_name;
+  // Tools that are added while a turn runs are seen by its next model call.
+  std::shared_ptr<ToolRegistry> tools;
+};
+
+using AgentDefinitionPtr = std::shared_ptr<const AgentDefinition>;
+
+}  // namespace tertulia

@@ -1,0 +1,123 @@
+// The Engine: where turns run. One for a program: it holds the store, the threads, and the branches that are
+// in use.
+//
+//   auto engine = Engine::open({.store = open_sqlite_store(…).value()}).value();
+//
+// Durability
+//   The promises of docs/life-of-a-turn.md. Each step of a turn is durable before the next one begins.
+// Concurrency
+//   Any thread. One turn at a time on a branch, any number of branches at a time.
+// Ownership
+//   The engine keeps its store, and every agent its engine. The last one to let go stops it: turns that run
+//   are parked, and whoever opens the data next goes on with them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tertulia/agent/agent_definition.h"
+#include "tertulia/agent/run.h"
+#include "tertulia/agent/run_options.h"
+#include "tertulia/base/env.h"
+#include "tertulia/base/result.h"
+#include "tertulia/conversation/branch.h"
+#include "tertulia/conversation/tool_call_record.h"
+#include "tertulia/store/store.h"
+
+namespace tertulia {
+
+struct EngineOptions {
+  // Null: nothing is durable, and runs by session id are refused.
+  std::shared_ptr<Store> store{};
+  // Must outlive the engine.
+  Env* env = &real_env();
+  // Threads that run the turns' own steps. Default: 2.
+  std::size_t threads = 2;
+  // Threads for tools that block. Default: 64.
+  std::size_t worker_threads = 64;
+  // Sessions that are kept in memory when nobody is in them, so that their next turn reads nothing.
+  // Default: 1,000.
+  std::size_t idle_sessions = 1'000;
+  // Turns that a crash left are finished when an agent is added that began them. Default: yes.
+  bool recover = true;
+};
+
+// A message to an agent, or nothing: go on with what was interrupted.
+struct Input {
+  std::string text{};
+  // Instead of the text: messages of role user, with images and files.
+  std::vector<Message> messages{};
+
+  bool empty() const { return text.empty() && messages.empty(); }
+};
+
+struct RunningTurn {
+  SessionKey key;
+  BranchId branch;
+  TurnId turn;
+  Time since{};
+};
+
+// A turn that was begun and is not running.
+struct InterruptedTurn {
+  SessionKey key;
+  BranchId branch;
+  TurnId turn;
+  AgentId agent;
+  Time started_at{};
+};
+
+class Engine {
+ public:
+  class Impl;
+
+  static Result<std::shared_ptr<Engine>> open(EngineOptions options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Makes the agent known, which recovery and resuming need, and finishes what it was doing when the last
+  // process ended. kDuplicateKey if another definition has its id.
+  Result<void> add(AgentDefinitionPtr agent);
+
+  // One turn on a stored branch. The session, and `main`, are made if they are not there. An empty input
+  // resumes the unfinished turn of the branch: kNothingToResume if there is none.
+  Run run(const AgentDefinitionPtr& agent, Input input, std::string_view session, RunOptions options);
+  // One turn behind the messages of a branch that is the caller's own; null: behind nothing. The branch gets
+  // the turn's messages when its end is read from the Run, and must outlive it.
+  Run run_on(const AgentDefinitionPtr& agent, Input input, Branch* branch, RunOptions options);
+  // As run(), on the session and branch that `branch` came from; `branch` gets the turn's messages when its
+  // end is read from the Run. It must be as the store has it, and outlive the Run.
+  Run run_following(const AgentDefinitionPtr& agent, Input input, Branch& branch, RunOptions options);
+
+  // Watches a turn from event `after` + 1 on, from 0 if none is given: running, parked, or the last one of
+  // its branch. kNoTurn, kStreamGone for one that is older.
+  Run watch(const SessionKey& key, const BranchId& branch, const TurnId& turn,
+            std::optional<std::uint64_t> after = std::nullopt);
+  // kNoTurn if it does not run here.
+  Result<void> cancel(const TurnId& turn);
+  std::vector<RunningTurn> running() const;
+
+  // Turns that are begun and not running, in any session. Reads the store.
+  Result<std::vector<InterruptedTurn>> interrupted();
+  // Calls whose outcome a crash or a timeout has hidden: for a person to look at. The latest first.
+  Result<std::vector<ToolCallRecord>> unknown_outcomes(const TenantId& tenant, const OwnerId& owner);
+
+  // Another writer has changed the session in the store: what is kept of it in memory is let go.
+  void forget(const SessionKey& key);
+
+  Env& env() const;
+  // Null if nothing is durable.
+  Store* store() const;
+
+ private:
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tertulia

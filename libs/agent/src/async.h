@@ -1,0 +1,105 @@
+// Coroutines of the agent layer, and how they wait for calls that answer through a Done.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "tertulia/base/done.h"
+#include "tertulia/base/result.h"
+#include "tertulia/base/thread_annotations.h"
+
+namespace tertulia {
+
+template <class T>
+using Task = boost::asio::awaitable<T>;
+
+// Returns the error of `expression` from this coroutine, if it has one.
+#define TERTULIA_CO_TRY(expression)                                                                          \
+  do {                                                                                                       \
+    if (auto tertulia_result = (expression); !tertulia_result) co_return std::move(tertulia_result).error(); \
+  } while (false)
+
+// Declares `declaration` from the value of `expression`, or returns its error from this coroutine.
+#define TERTULIA_CO_TRY_AS(declaration, expression) \
+  TERTULIA_CO_TRY_AS_(declaration, expression, TERTULIA_CONCAT(tertulia_result_, __LINE__))
+#define TERTULIA_CO_TRY_AS_(declaration, expression, result) \
+  auto result = (expression);                                \
+  if (!result) co_return std::move(result).error();          \
+  declaration = *std::move(result)
+
+// Starts a call and waits for its answer on the coroutine's own executor:
+// co_await await<Revision>([&](Done<Revision> done) { store.commit(commit, std::move(done)); }).
+template <class T, class Start>
+Task<Result<T>> await(Start start) {
+  co_return co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(Result<T>)>(
+      [](auto handler, Start begin) {
+        auto executor = boost::asio::get_associated_executor(handler);
+        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+        begin([shared, executor](Result<T> result) {
+          boost::asio::post(executor,
+                            [shared, result = std::move(result)]() mutable { (*shared)(std::move(result)); });
+        });
+      },
+      boost::asio::use_awaitable, std::move(start));
+}
+
+// Values from any thread for one that takes them.
+template <class T>
+class Mailbox {
+ public:
+  void push(T value) {
+    Done<T> waiting;
+    {
+      MutexLock lock(mutex_);
+      if (!waiting_) {
+        values_.push_back(std::move(value));
+        return;
+      }
+      waiting = std::exchange(waiting_, nullptr);
+    }
+    waiting(std::move(value));
+  }
+
+  // The next value, as soon as there is one. One taker at a time.
+  void pop(Done<T> done) {
+    std::optional<T> value;
+    {
+      MutexLock lock(mutex_);
+      if (values_.empty()) {
+        waiting_ = std::move(done);
+        return;
+      }
+      value = std::move(values_.front());
+      values_.pop_front();
+    }
+    done(*std::move(value));
+  }
+
+  std::optional<T> try_pop() {
+    MutexLock lock(mutex_);
+    if (values_.empty()) return std::nullopt;
+    std::optional<T> value = std::move(values_.front());
+    values_.pop_front();
+    return value;
+  }
+
+ private:
+  Mutex mutex_;
+  std::deque<T> values_ TERTULIA_GUARDED_BY(mutex_);
+  Done<T> waiting_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+template <class T>
+Task<T> take(Mailbox<T>& mailbox) {
+  co_return *(co_await await<T>([&mailbox](Done<T> done) { mailbox.pop(std::move(done)); }));
+}
+
+}  // namespace tertulia

@@ -1,0 +1,99 @@
+// The TurnWriter of a turn whose branch is in a store.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async_mutex.h"
+#include "engine_core.h"
+#include "turn_writer.h"
+
+namespace tertulia {
+
+// What the turns of a branch leave to one another. Whoever writes the branch holds it.
+struct BranchSeat {
+  Branch branch;
+  BranchNumbers numbers;
+  // The last lease that was found or written.
+  Lease lease;
+  // A turn was begun here and neither committed nor dropped.
+  bool open = false;
+};
+
+// What all branches of a session share: the session as it was last seen.
+//
+// Concurrency: any thread.
+class SessionSeat {
+ public:
+  Session session() const {
+    MutexLock lock(mutex_);
+    return session_;
+  }
+  Revision revision() const {
+    MutexLock lock(mutex_);
+    return session_.revision;
+  }
+  bool closed() const {
+    MutexLock lock(mutex_);
+    return session_.status == SessionStatus::kClosed;
+  }
+  // Turns of other branches may have seen a later one already.
+  void saw(const Session& session) {
+    MutexLock lock(mutex_);
+    if (number(session.revision) >= number(session_.revision)) session_ = session;
+  }
+  void committed(Revision revision, const std::optional<EndReason>& ended) {
+    MutexLock lock(mutex_);
+    if (number(revision) <= number(session_.revision)) return;
+    session_.revision = revision;
+    session_.status = ended ? SessionStatus::kClosed : SessionStatus::kActive;
+    session_.end_reason = ended;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  Session session_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+class DurableTurn final : public TurnWriter {
+ public:
+  // Keeps references: all must outlive it.
+  DurableTurn(EngineCore& engine, SessionKey key, SessionSeat& session, BranchSeat& seat, LiveTurn& live);
+
+  Task<Result<void>> begin(std::vector<JournalEntry::Step> steps) override;
+  Task<Result<void>> note(std::vector<JournalEntry::Step> steps, std::vector<Record> assets) override;
+  Task<Result<Revision>> commit(TurnEnd end) override;
+  Task<Result<void>> park() override;
+  Task<Result<void>> drop() override;
+
+  // Adds time to the lease while a model or a tool takes long.
+  Task<Result<void>> renew();
+
+ private:
+  using NoteChanges = std::vector<std::variant<AddRecord, DropRecords>>;
+
+  AddRecord journal_record(JournalEntry::Step step, std::uint64_t number) const;
+  AddRecord event_record(std::string payload) const;
+  // A lease record behind the newest, and the removal of those before it.
+  void add_lease(NoteChanges& changes, std::string owner, BranchNumbers after) const;
+  AddRecord submission_record(const TurnEnd& end, Revision seen) const;
+  Task<Result<void>> write(NoteChanges changes, BranchNumbers after);
+  Commit commit_of(const TurnEnd& end, Revision seen, const Event& last, const std::string& events) const;
+  // After a conflict: learns where the session is now. kLeaseLost if the branch is not ours any more.
+  Task<Result<void>> catch_up(Revision seen);
+
+  EngineCore& engine_;
+  const SessionKey key_;
+  SessionSeat& session_;
+  BranchSeat& seat_;
+  LiveTurn& live_;
+  // One write at a time: each states the numbers that the one before it has left.
+  AsyncMutex writing_;
+  // The number of the event record before the turn's first.
+  std::uint64_t events_before_ = 0;
+  bool held_ = false;
+};
+
+}  // namespace tertulia

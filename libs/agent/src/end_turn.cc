@@ -1,0 +1,93 @@
+// Steps 8 and 9, and how a turn ends that is cut short.
+#include "turn_work.h"
+
+namespace tertulia {
+namespace {
+
+constexpr std::string_view kNotRun = "This call did not run: the turn was interrupted before.";
+constexpr std::string_view kCutWhileRunning =
+    "The turn was interrupted while this call ran. Its outcome is unknown; it may have taken effect.";
+
+// The result of a call that nobody waits for any more.
+Result<void> close_call(TurnWork& work, PlannedCall& call) {
+  const bool hidden = call.started || call.recovery == Recovery::kUnknown;
+  const bool harmless = call.tool_class == ToolClass::kReadOnly && call.tool != nullptr;
+  const ToolOutcome outcome = hidden && !harmless ? ToolOutcome::kUnknown : ToolOutcome::kInterrupted;
+  const std::string_view text = outcome == ToolOutcome::kUnknown ? kCutWhileRunning : kNotRun;
+  TERTULIA_TRY_AS(call.result, result_message(work, call, text, outcome));
+  record_call(work, call, std::string(text), outcome);
+  Event event;
+  event.kind = EventKind::kToolCallResult;
+  event.index = call.number;
+  event.name = call.name;
+  event.call_id = call.call_id;
+  event.text = text;
+  event.data = JsonText::of(JsonObject{{"outcome", std::string(name_of(outcome))}});
+  work.live->log.add_hidden(std::move(event));
+  return {};
+}
+
+std::string last_text(const TurnDraft& draft) {
+  const auto messages = draft.messages();
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (message->role() == Role::kAssistant && !message->has_tool_calls()) return message->text_content();
+  }
+  return {};
+}
+
+}  // namespace
+
+Task<Result<void>> take_steering(TurnWork& work) {
+  std::vector<Message> messages = work.live->take_steering(work.answered);
+  if (messages.empty()) co_return Result<void>();
+  std::vector<JournalEntry::Step> steps;
+  if (work.answered) steps.emplace_back(ResponseNote{work.draft.messages().back()});
+  for (Message& message : messages) {
+    steps.emplace_back(InputNote{message});
+    TERTULIA_CO_TRY(work.draft.add(std::move(message)));
+  }
+  work.answered = false;
+  co_return co_await work.writer.note(std::move(steps), {});
+}
+
+Result<void> close_interrupted(TurnWork& work) {
+  if (work.response) {
+    if (work.calls.empty()) plan_tools(work);
+    for (PlannedCall& call : work.calls) {
+      if (!call.result) TERTULIA_TRY(close_call(work, call));
+    }
+    TERTULIA_TRY(close_group(work));
+  }
+  const std::string said = work.staged->text();
+  if (said.empty()) return {};
+  TERTULIA_TRY_AS(Message partial, make_message(work, {.role = Role::kAssistant,
+                                                       .author = work.agent->spec.name,
+                                                       .origin = Origin::kModel,
+                                                       .source = work.model_name(),
+                                                       .interrupted = true,
+                                                       .parts = {Part::text_of(said)}}));
+  return work.draft.add(std::move(partial));
+}
+
+Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::string reason) {
+  TurnOutcome outcome{.turn = work.live->id(),
+                      .session = work.key.session,
+                      .branch = work.branch,
+                      .status = status,
+                      .text = last_text(work.draft),
+                      .messages = {work.draft.messages().begin(), work.draft.messages().end()},
+                      .usage = work.usage,
+                      .finish = work.finish,
+                      .reason = std::move(reason)};
+  TERTULIA_CO_TRY_AS(Turn turn, Turn::seal(work.draft));
+  TERTULIA_CO_TRY_AS(outcome.revision,
+                     co_await work.writer.commit({.turn = std::move(turn),
+                                                  .tool_calls = std::move(work.tool_records),
+                                                  .receipts = std::move(work.receipts),
+                                                  .status = status,
+                                                  .reason = outcome.reason,
+                                                  .ended = work.ended}));
+  co_return outcome;
+}
+
+}  // namespace tertulia

@@ -1,0 +1,40 @@
+// What all turns of an engine share.
+#pragma once
+
+#include <memory>
+
+#include <boost/asio/io_context.hpp>
+
+#include "tertulia/base/env.h"
+#include "tertulia/base/executor.h"
+#include "tertulia/base/log.h"
+#include "tertulia/base/uuid.h"
+#include "tertulia/store/store.h"
+
+#include "branch_numbers.h"
+
+namespace tertulia {
+
+struct EngineCore {
+  EngineCore(Env& environment, std::shared_ptr<Store> durable, std::size_t worker_threads)
+      : env(environment),
+        store(std::move(durable)),
+        uuids(env.clock(), env.random()),
+        owner(uuids.make().text()),
+        workers(thread_pool(worker_threads)) {}
+
+  Env& env;
+  // Null: nothing is durable.
+  std::shared_ptr<Store> store;
+  UuidMaker uuids;
+  LeaseOwner owner;
+  Log log = Log().component("agent");
+  boost::asio::io_context io;
+  // Where tools block.
+  std::unique_ptr<Executor> workers;
+
+  MessageId new_message_id() { return MessageId(uuids.make()); }
+  TurnId new_turn_id() { return TurnId(uuids.make()); }
+};
+
+}  // namespace tertulia

@@ -1,0 +1,93 @@
+// The engine behind its interface: who asks for a turn, which one it becomes, and what happens when it ends.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+
+#include "tertulia/agent/engine.h"
+
+#include "engine_core.h"
+#include "session_desk.h"
+
+namespace tertulia {
+
+class Engine::Impl {
+ public:
+  explicit Impl(EngineOptions options);
+  ~Impl();
+
+  Result<void> add(AgentDefinitionPtr agent);
+  void submit(SessionKey key, Submission submission);
+  TicketPtr submit_input(const AgentDefinitionPtr& agent, const Input& input, std::string_view session,
+                         RunOptions options);
+  void run_passing(Submission submission, Branch branch);
+  Result<void> cancel(const TurnId& turn);
+  std::vector<RunningTurn> running() const;
+  Result<std::vector<InterruptedTurn>> interrupted();
+  void forget(const SessionKey& key);
+
+  void watch_stored(SessionKey key, BranchId branch, TurnId turn, TicketPtr ticket);
+
+  // The running turn of this id, or one that has just ended; else null.
+  LiveTurnPtr live_turn(const TurnId& turn) const;
+
+  EngineCore core;
+
+ private:
+  friend class Engine;
+
+  SessionDeskPtr desk_for(const SessionKey& key);
+  void trim_desks();
+  AgentDefinitionPtr agent_of(const AgentId& id) const;
+
+  // Decides what becomes of a submission; see submit.cc.
+  Task<void> serve(SessionKey key, Submission submission);
+  Task<Result<void>> place(SessionDeskPtr desk, Submission& submission);
+  Task<Result<bool>> join_earlier(SessionDesk& desk, BranchSlot& slot, Submission& submission);
+  Result<void> place_on_busy(BranchSlot& slot, Submission& submission);
+  void start(SessionDeskPtr desk, BranchSlot& slot, Submission submission);
+
+  // Runs a submission to its end, and starts the next one; see run_submission.cc.
+  Task<void> run_submission(SessionDeskPtr desk, BranchSlot* slot, Submission submission, LiveTurnPtr live);
+  Task<Result<TurnOutcome>> run_fresh(SessionDesk& desk, BranchSlot& slot, Submission& submission,
+                                      const LiveTurnPtr& live);
+  Task<Result<TurnOutcome>> finish_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& asked,
+                                              const LiveTurnPtr& live, bool abandon);
+  Task<void> run_passing_turn(Submission submission, Branch branch, LiveTurnPtr live);
+  Task<void> recover(AgentDefinitionPtr agent);
+  Task<Result<std::vector<InterruptedTurn>>> find_interrupted();
+  Task<Result<LiveTurnPtr>> load_stored(SessionKey key, BranchId branch, TurnId turn);
+
+  void register_live(const LiveTurnPtr& live, const BranchId& branch);
+  void unregister_live(const LiveTurnPtr& live);
+
+  const EngineOptions options_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::vector<std::thread> threads_;
+
+  struct Running {
+    LiveTurnPtr live;
+    BranchId branch;
+  };
+  mutable Mutex mutex_;
+  CondVar idle_;
+  bool closing_ TERTULIA_GUARDED_BY(mutex_) = false;
+  std::size_t tasks_ TERTULIA_GUARDED_BY(mutex_) = 0;
+  std::map<AgentId, AgentDefinitionPtr> agents_ TERTULIA_GUARDED_BY(mutex_);
+  std::map<TurnId, Running> running_ TERTULIA_GUARDED_BY(mutex_);
+  // The most lately used in front.
+  std::list<SessionDeskPtr> desks_ TERTULIA_GUARDED_BY(mutex_);
+  std::map<SessionKey, std::list<SessionDeskPtr>::iterator> desk_of_ TERTULIA_GUARDED_BY(mutex_);
+
+  // Counts what must end before the engine may.
+  class TaskCount;
+  template <class Make>
+  void spawn(Make make);
+};
+
+}  // namespace tertulia

@@ -1,0 +1,244 @@
+// Step 3: the model speaks. Its words are shown as they come; its answer counts when it is complete.
+#include <variant>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "tertulia/base/utf8.h"
+
+#include "turn_work.h"
+
+namespace tertulia {
+namespace {
+
+// How long a model may take to heed a cancel before the turn goes on without it.
+constexpr auto kCancelGrace = std::chrono::seconds(2);
+
+// What arguments that are no JSON object are kept as: a message holds only arguments that can be given back
+// to any provider.
+constexpr std::string_view kMalformed = "_malformed_arguments";
+
+Event plain_event(EventKind kind) {
+  Event event;
+  event.kind = kind;
+  return event;
+}
+
+// Turns deltas into events: opens and closes texts, and leaves out calls that may not be made.
+class Teller {
+ public:
+  Teller(LiveTurnPtr live, std::shared_ptr<StagedAnswer> staged, std::uint32_t first_call, bool calls)
+      : live_(std::move(live)), staged_(std::move(staged)), first_call_(first_call), calls_(calls) {}
+
+  void tell(const ModelDelta& delta) {
+    switch (delta.kind) {
+      case ModelDelta::Kind::kText:
+        open(EventKind::kTextStarted);
+        staged_->add_text(delta.text);
+        live_->log.add_delta(EventKind::kTextDelta, 0, {}, delta.text);
+        return;
+      case ModelDelta::Kind::kReasoning:
+        open(EventKind::kReasoningStarted);
+        live_->log.add_delta(EventKind::kReasoningDelta, 0, {}, delta.text);
+        return;
+      case ModelDelta::Kind::kToolCall:
+        if (!calls_) return;
+        close();
+        start_call(delta.index, delta.call_id, delta.name);
+        return;
+      case ModelDelta::Kind::kToolArguments:
+        if (!calls_) return;
+        live_->log.add_delta(EventKind::kToolCallArguments, first_call_ + delta.index, delta.call_id,
+                             delta.text);
+        return;
+      case ModelDelta::Kind::kRetry:
+        restart(delta);
+        return;
+    }
+  }
+
+  // The answer is complete: what it holds and was not told is told now, so that a model that does not stream
+  // looks like one that does.
+  void finish(const ModelResponse& response) {
+    std::string text;
+    for (const AnswerPart& part : response.parts) {
+      if (part.kind == PartKind::kText) text += part.text;
+    }
+    const std::string told = staged_->text();
+    if (told.size() < text.size() && text.starts_with(told)) {
+      tell({.kind = ModelDelta::Kind::kText, .text = std::string_view(text).substr(told.size())});
+    }
+    close();
+    std::uint32_t index = 0;
+    for (const AnswerPart& part : response.parts) {
+      if (part.kind != PartKind::kToolCall) continue;
+      if (calls_ && index >= calls_told_) {
+        start_call(index, part.call_id, part.name);
+        live_->log.add_delta(EventKind::kToolCallArguments, first_call_ + index, part.call_id, part.text);
+      }
+      ++index;
+    }
+  }
+
+  void close() {
+    if (open_ == EventKind::kTextStarted) live_->log.add(plain_event(EventKind::kTextEnded));
+    if (open_ == EventKind::kReasoningStarted) live_->log.add(plain_event(EventKind::kReasoningEnded));
+    open_.reset();
+  }
+
+ private:
+  void open(EventKind kind) {
+    if (open_ == kind) return;
+    close();
+    live_->log.add(plain_event(kind));
+    open_ = kind;
+  }
+
+  void start_call(std::uint32_t index, std::string_view call_id, std::string_view name) {
+    Event event = plain_event(EventKind::kToolCallStarted);
+    event.index = first_call_ + index;
+    event.call_id = call_id;
+    event.name = name;
+    live_->log.add(std::move(event));
+    ++calls_told_;
+  }
+
+  void restart(const ModelDelta& delta) {
+    const bool told = open_ || calls_told_ > 0 || !staged_->text().empty();
+    open_.reset();
+    calls_told_ = 0;
+    staged_->clear();
+    Event retry = plain_event(EventKind::kRetry);
+    retry.index = delta.index;
+    retry.text = delta.text;
+    live_->log.add(std::move(retry));
+    if (!told) return;
+    Event reset = plain_event(EventKind::kReset);
+    reset.text = delta.text;
+    live_->log.add(std::move(reset));
+  }
+
+  LiveTurnPtr live_;
+  std::shared_ptr<StagedAnswer> staged_;
+  std::uint32_t first_call_;
+  bool calls_;
+  std::uint32_t calls_told_ = 0;
+  std::optional<EventKind> open_;
+};
+
+ModelRequest request_for(const TurnWork& work, View view) {
+  ModelRequest request;
+  request.model = work.model_name();
+  request.view = std::move(view);
+  request.options = work.options.speech;
+  if (work.options.tools) {
+    const auto definitions = work.agent->tools->snapshot()->definitions();
+    request.tools.assign(definitions.begin(), definitions.end());
+  }
+  if (work.last_call && !request.tools.empty()) request.options.tool_choice = ToolChoice::kNone;
+  request.idempotency_key = work.live->id().text() + "/" + std::to_string(work.iteration);
+  return request;
+}
+
+// Waits for the answer; when the turn is cancelled, for a while only. The model may go on talking: what it
+// holds on to is shared, and nobody listens.
+Task<Result<ModelResponse>> ask(TurnWork& work, View view, std::shared_ptr<Teller> teller) {
+  struct Stop {};
+  using Answer = std::variant<Result<ModelResponse>, Stop>;
+  auto answers = std::make_shared<Mailbox<Answer>>();
+  // Talking and stopping to listen exclude each other.
+  struct Ear {
+    Mutex mutex;
+    bool listening TERTULIA_GUARDED_BY(mutex) = true;
+  };
+  auto ear = std::make_shared<Ear>();
+
+  ModelCall call{.request = request_for(work, std::move(view)),
+                 .on_delta =
+                     [teller, ear](const ModelDelta& delta) {
+                       MutexLock lock(ear->mutex);
+                       if (ear->listening) teller->tell(delta);
+                     },
+                 .cancel = work.live->cancel.token(),
+                 .deadline = work.deadline,
+                 .idle_timeout = work.limits().stream_idle_timeout};
+  work.model().respond(std::move(call),
+                       [answers](Result<ModelResponse> response) { answers->push(std::move(response)); });
+
+  boost::asio::steady_timer grace(work.engine.io);
+  const CancelRegistration on_cancel =
+      work.live->cancel.token().on_cancel([answers](CancelReason) { answers->push(Stop{}); });
+  Answer answer = co_await take(*answers);
+  if (std::holds_alternative<Stop>(answer)) {
+    grace.expires_after(kCancelGrace);
+    grace.async_wait([answers](const boost::system::error_code& error) {
+      if (!error) answers->push(Stop{});
+    });
+    answer = co_await take(*answers);
+    grace.cancel();
+  }
+  MutexLock lock(ear->mutex);
+  ear->listening = false;
+  if (std::holds_alternative<Stop>(answer)) co_return work.live->cancel.token().check().error();
+  co_return std::get<0>(std::move(answer));
+}
+
+// The answer as a message; calls are left out of an answer that must not have any.
+Result<Message> message_of(const TurnWork& work, const ModelResponse& response) {
+  MessageDraft draft{.role = Role::kAssistant,
+                     .author = work.agent->spec.name,
+                     .origin = Origin::kModel,
+                     .source = response.model,
+                     .source_id = response.id};
+  std::vector<std::string> arguments;
+  arguments.reserve(response.parts.size());
+  bool says_something = false;
+  for (const AnswerPart& part : response.parts) {
+    Part made{.kind = part.kind, .call_id = part.call_id, .text = part.text, .extra = part.extra.text()};
+    if (part.kind == PartKind::kToolCall) {
+      if (work.last_call) continue;
+      made.name = part.name.empty() ? std::string_view("unnamed") : std::string_view(part.name);
+      arguments.push_back(part.text.empty() ? "{}" : part.text);
+      const Result<Json> parsed = parse_json(arguments.back());
+      if (!parsed || parsed->as_object() == nullptr) {
+        arguments.back() = to_text(JsonObject{{std::string(kMalformed), sanitize_utf8(part.text)}});
+      }
+      made.text = arguments.back();
+      says_something = true;
+    }
+    if (part.kind == PartKind::kText) {
+      if (part.text.empty()) continue;
+      says_something = says_something || part.text.find_first_not_of(" \t\r\n") != std::string::npos;
+    }
+    draft.parts.push_back(made);
+  }
+  if (!says_something) draft.parts.push_back(Part::text_of("(The model gave no answer.)"));
+  return make_message(work, draft);
+}
+
+}  // namespace
+
+Task<Result<void>> let_model_speak(TurnWork& work, View view) {
+  work.last_call = work.last_call || work.iteration + 1 >= work.limits().max_iterations;
+  work.staged->clear();
+  auto teller = std::make_shared<Teller>(work.live, work.staged, work.call_count, !work.last_call);
+  ++work.iteration;
+  TERTULIA_CO_TRY_AS(const ModelResponse response, co_await ask(work, std::move(view), teller));
+  TERTULIA_CO_TRY_AS(Message message, message_of(work, response));
+  work.usage = work.usage + response.usage;
+  work.finish = response.finish;
+  ModelResponse told = response;
+  if (!message.has_tool_calls() && message.text_content() != work.staged->text()) {
+    told.parts = {AnswerPart{.text = message.text_content()}};
+  }
+  teller->finish(told);
+  work.staged->clear();
+  if (message.has_tool_calls()) {
+    work.response = std::move(message);
+    co_return Result<void>();
+  }
+  TERTULIA_CO_TRY(work.draft.add(std::move(message)));
+  work.answered = true;
+  co_return Result<void>();
+}
+
+}  // namespace tertulia

@@ -1,0 +1,88 @@
+// A LiveTurn: a turn that runs in this process, or has just ended, as others reach it: those who watch, steer
+// and cancel it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tertulia/agent/run.h"
+#include "tertulia/base/cancellation.h"
+#include "tertulia/base/thread_annotations.h"
+#include "tertulia/store/session_key.h"
+
+#include "event_log.h"
+
+namespace tertulia {
+
+// Concurrency: any thread.
+class LiveTurn {
+ public:
+  LiveTurn(TurnId id, SessionKey key, Clock& clock)
+      : log(id, clock), id_(id), key_(std::move(key)), started_(clock.now()) {}
+
+  const TurnId& id() const { return id_; }
+  const SessionKey& key() const { return key_; }
+  Time started() const { return started_; }
+
+  EventLog log;
+  CancelSource cancel;
+  // What the client gave, and the hash of what it asked with it. Set before others can see the turn.
+  std::string idempotency_key;
+  std::string body_hash;
+
+  // Leaves a message for the next boundary between two steps. False once the turn takes none any more.
+  bool steer(Message message) {
+    MutexLock lock(mutex_);
+    if (steering_closed_) return false;
+    steering_.push_back(std::move(message));
+    return true;
+  }
+  // What was left. With `last`, nothing can be left any more unless something was here.
+  std::vector<Message> take_steering(bool last) {
+    MutexLock lock(mutex_);
+    if (last && steering_.empty()) steering_closed_ = true;
+    return std::exchange(steering_, {});
+  }
+
+  // Ends the turn: closes the log and answers those who wait for the outcome.
+  void finish(Result<TurnOutcome> outcome) {
+    std::vector<Done<TurnOutcome>> waiting;
+    {
+      MutexLock lock(mutex_);
+      steering_closed_ = true;
+      outcome_ = outcome;
+      waiting.swap(waiting_);
+    }
+    log.close();
+    for (const Done<TurnOutcome>& done : waiting) done(outcome);
+  }
+  void wait_for_outcome(Done<TurnOutcome> done) {
+    std::optional<Result<TurnOutcome>> outcome;
+    {
+      MutexLock lock(mutex_);
+      if (!outcome_) {
+        waiting_.push_back(std::move(done));
+        return;
+      }
+      outcome = outcome_;
+    }
+    done(*std::move(outcome));
+  }
+
+ private:
+  const TurnId id_;
+  const SessionKey key_;
+  const Time started_;
+  Mutex mutex_;
+  std::vector<Message> steering_ TERTULIA_GUARDED_BY(mutex_);
+  bool steering_closed_ TERTULIA_GUARDED_BY(mutex_) = false;
+  std::optional<Result<TurnOutcome>> outcome_ TERTULIA_GUARDED_BY(mutex_);
+  std::vector<Done<TurnOutcome>> waiting_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+using LiveTurnPtr = std::shared_ptr<LiveTurn>;
+
+}  // namespace tertulia

@@ -1,0 +1,22 @@
+#include "turn_work.h"
+
+namespace tertulia {
+
+Result<Message> make_message(const TurnWork& work, MessageDraft draft) {
+  draft.id = work.engine.new_message_id();
+  draft.time = work.engine.env.clock().now();
+  TERTULIA_TRY_AS(const Message message, Message::make(draft));
+  const ModelInfo info = work.model().info(work.model_name());
+  std::uint64_t tokens = 0;
+  for (std::size_t i = 0; i < message.part_count(); ++i) {
+    const Part part = message.part(i);
+    tokens += info.tokenizer->count(part.text) + info.tokenizer->count(part.name);
+  }
+  const Counted counted = info.tokenizer->is_estimate()             ? Counted::kEstimate
+                          : info.tokenizer->name() == "o200k_base"  ? Counted::kO200k
+                          : info.tokenizer->name() == "cl100k_base" ? Counted::kCl100k
+                                                                    : Counted::kOther;
+  return message.with_tokens(Tokens{tokens}, counted);
+}
+
+}  // namespace tertulia

@@ -1,0 +1,35 @@
+// A PastTurn: where a turn that was submitted with an idempotency key stands in its branch.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "async.h"
+#include "engine_core.h"
+#include "live_turn.h"
+
+namespace tertulia {
+
+struct PastTurn {
+  TurnId turn;
+  BranchId branch;
+  // Of its messages in the branch.
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  Revision revision{};
+  bool interrupted = false;
+  std::string reason;
+
+  std::string to_json() const;
+  static Result<PastTurn> parse(std::string_view text);
+};
+
+// The turn as one that has ended: its outcome, and its events, which are told anew from its messages if they
+// are not stored any more. `stored` is the text of a PastTurn.
+Task<Result<LiveTurnPtr>> load_past_turn(EngineCore& engine, SessionKey key, std::string stored);
+
+// The events of a turn that are stored, as texts of EventLog::take_unsaved.
+Task<Result<std::vector<std::string>>> read_events(EngineCore& engine, SessionKey key, BranchId branch,
+                                                   TurnId turn);
+
+}  // namespace tertulia

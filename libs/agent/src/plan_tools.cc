@@ -1,0 +1,49 @@
+// Steps 4 and 5: which calls of a response run, and that they are about to.
+#include "turn_work.h"
+
+namespace tertulia {
+namespace {
+
+PlannedCall plan(const TurnWork& work, const ToolSnapshot& tools, const Part& part, std::uint32_t number) {
+  PlannedCall call{.number = number,
+                   .call_id = std::string(part.call_id),
+                   .name = std::string(part.name),
+                   .arguments = std::string(part.text)};
+  call.tool = work.options.tools ? tools.find(call.name) : nullptr;
+  if (call.tool == nullptr) {
+    call.refusal = no_such_tool(tools, call.name).message();
+    return call;
+  }
+  call.tool_class = call.tool->tool->tool_class();
+  return call;
+}
+
+}  // namespace
+
+void plan_tools(TurnWork& work) {
+  // A turn that was resumed has its plan: what was noted stays as it was noted.
+  if (!work.calls.empty()) return;
+  const std::shared_ptr<const ToolSnapshot> tools = work.agent->tools->snapshot();
+  for (std::size_t i = 0; i < work.response->part_count(); ++i) {
+    const Part part = work.response->part(i);
+    if (part.kind != PartKind::kToolCall) continue;
+    work.calls.push_back(plan(work, *tools, part, work.call_count++));
+  }
+}
+
+Task<Result<void>> note_intents(TurnWork& work) {
+  std::vector<JournalEntry::Step> steps;
+  if (!work.response_noted) steps.emplace_back(ResponseNote{*work.response});
+  for (PlannedCall& call : work.calls) {
+    if (call.result || call.tool == nullptr || call.recovery == Recovery::kUnknown) continue;
+    steps.emplace_back(
+        IntentNote{.call = call.number, .tool_class = call.tool_class, .approval = call.approval});
+    call.intent_noted = true;
+  }
+  if (steps.empty()) co_return Result<void>();
+  TERTULIA_CO_TRY(co_await work.writer.note(std::move(steps), {}));
+  work.response_noted = true;
+  co_return Result<void>();
+}
+
+}  // namespace tertulia

@@ -1,0 +1,130 @@
+// What a crash, a shutdown or an unreachable model has left, found in the store.
+#include <set>
+#include <utility>
+
+#include "tertulia/conversation/json_forms.h"
+
+#include "past_turn.h"
+#include "spawn.h"
+
+namespace tertulia {
+namespace {
+
+InterruptedTurn interrupted_turn(const SessionKey& key, const BranchId& branch, const JournalEntry& first) {
+  const StartNote* start = std::get_if<StartNote>(&first.step);
+  return {.key = key,
+          .branch = branch,
+          .turn = first.turn,
+          .agent = start == nullptr ? AgentId() : start->agent,
+          .started_at = first.time};
+}
+
+}  // namespace
+
+Task<Result<std::vector<InterruptedTurn>>> Engine::Impl::find_interrupted() {
+  std::vector<InterruptedTurn> found;
+  // A journal begins with the start of its turn; the records of all tenants, an operator's query.
+  RecordQuery query{
+      .tenant = {}, .owner = {}, .kind = RecordKind::kJournal, .name = "turn_started", .limit = 1'000};
+  do {
+    TERTULIA_CO_TRY_AS(RecordPage page, co_await await<RecordPage>([&](Done<RecordPage> done) {
+                         core.store->read_records(query, std::move(done));
+                       }));
+    for (const StoredRecord& stored : page.records) {
+      const Result<JournalEntry> first = parse_form<JournalEntry>(stored.record.payload);
+      // A damaged journal hides one turn, not all the others; whoever opens its branch is told.
+      if (!first || live_turn(first->turn)) continue;
+      found.push_back(interrupted_turn(stored.key, stored.record.stream.branch, *first));
+    }
+    query.cursor = std::move(page.next);
+  } while (!query.cursor.empty());
+  co_return found;
+}
+
+Result<std::vector<InterruptedTurn>> Engine::Impl::interrupted() {
+  if (!core.store) return std::vector<InterruptedTurn>();
+  return wait<std::vector<InterruptedTurn>>([this](Done<std::vector<InterruptedTurn>> done) {
+    spawn([this, done = std::move(done)]() -> Task<void> { done(co_await find_interrupted()); });
+  });
+}
+
+// Resumes the turns that this agent had begun, all at once: each waits for its own model and tools.
+Task<void> Engine::Impl::recover(AgentDefinitionPtr agent) {
+  const Result<std::vector<InterruptedTurn>> found = co_await find_interrupted();
+  if (!found) {
+    core.log.error("interrupted turns could not be listed", {{"code", name_of(found.error().code())}});
+    co_return;
+  }
+  for (const InterruptedTurn& turn : *found) {
+    if (turn.agent != agent->spec.id) continue;
+    core.log.info("turn resumed", {{"session", turn.key.session}, {"turn", turn.turn}});
+    Submission submission{.agent = agent,
+                          .input = {},
+                          .options = {.branch = turn.branch},
+                          .body_hash = {},
+                          .ticket = std::make_shared<Ticket>()};
+    submit(turn.key, std::move(submission));
+  }
+}
+
+// The stored events of a turn that does not run here, as one that has ended.
+Task<Result<LiveTurnPtr>> Engine::Impl::load_stored(SessionKey key, BranchId branch, TurnId turn) {
+  const SessionDeskPtr desk = desk_for(key);
+  const AsyncMutex::Lock inside = co_await desk->door.lock();
+  TERTULIA_CO_TRY_AS(const BranchSlot* slot, co_await open_slot(core, *desk, branch, /*create=*/false));
+  if (LiveTurnPtr live = live_turn(turn)) co_return live;
+  TERTULIA_CO_TRY_AS(const std::vector<std::string> events, co_await read_events(core, key, branch, turn));
+  if (events.empty()) {
+    co_return Error(ErrorCode::kStreamGone,
+                    "the events of turn " + turn.text() +
+                        " are not kept any more, or there never was such a turn; read the transcript");
+  }
+  auto live = std::make_shared<LiveTurn>(turn, key, core.env.clock());
+  TERTULIA_CO_TRY(live->log.restore(events));
+  if (slot->unfinished && slot->unfinished->id == turn) {
+    live->finish(Error(ErrorCode::kTurnInterrupted,
+                       "turn " + turn.text() + " is interrupted; run without a message to go on with it"));
+    co_return live;
+  }
+  // Events are kept for the last turn of a branch only.
+  const Transcript& transcript = slot->seat.branch.transcript;
+  TurnOutcome outcome{.turn = turn, .session = key.session, .branch = branch};
+  if (!transcript.empty()) {
+    outcome.revision = transcript.last_revision();
+    for (std::size_t i = transcript.turn_start(transcript.size() - 1); i < transcript.size(); ++i) {
+      outcome.messages.push_back(transcript[i]);
+    }
+    outcome.text = outcome.messages.back().text_content();
+  }
+  live->finish(std::move(outcome));
+  co_return live;
+}
+
+void Engine::Impl::watch_stored(SessionKey key, BranchId branch, TurnId turn, TicketPtr ticket) {
+  if (!core.store) {
+    ticket->settle(Error(ErrorCode::kNoTurn, "turn " + turn.text() + " does not run here"));
+    return;
+  }
+  spawn([this, key = std::move(key), branch = std::move(branch), turn,
+         ticket = std::move(ticket)]() -> Task<void> {
+    ticket->settle(co_await load_stored(key, branch, turn));
+  });
+}
+
+Result<std::vector<ToolCallRecord>> Engine::unknown_outcomes(const TenantId& tenant, const OwnerId& owner) {
+  std::vector<ToolCallRecord> unknown;
+  if (store() == nullptr) return unknown;
+  RecordQuery query{
+      .tenant = tenant, .owner = owner, .kind = RecordKind::kToolCall, .newest_first = true, .limit = 1'000};
+  do {
+    TERTULIA_TRY_AS(RecordPage page, read_records(*store(), query));
+    for (const StoredRecord& stored : page.records) {
+      TERTULIA_TRY_AS(ToolCallRecord record, parse_form<ToolCallRecord>(stored.record.payload));
+      if (record.outcome == ToolOutcome::kUnknown) unknown.push_back(std::move(record));
+    }
+    query.cursor = std::move(page.next);
+  } while (!query.cursor.empty());
+  return unknown;
+}
+
+}  // namespace tertulia

@@ -1,0 +1,180 @@
+#include "tertulia/agent/run.h"
+
+#include <utility>
+
+#include "tertulia/agent/run_options.h"
+
+#include "run_impl.h"
+
+namespace tertulia {
+namespace {
+
+// How many events are fetched at once.
+constexpr std::size_t kReadAhead = 64;
+
+bool is_delta(EventKind kind) {
+  return kind == EventKind::kTextDelta || kind == EventKind::kReasoningDelta ||
+         kind == EventKind::kToolCallArguments;
+}
+
+Event refusal(const Error& error) {
+  Event event;
+  event.kind = EventKind::kError;
+  event.name = name_of(error.code());
+  event.text = error.message();
+  return event;
+}
+
+}  // namespace
+
+std::string_view name_of(OnBusy on_busy) {
+  switch (on_busy) {
+    case OnBusy::kReject:
+      return "reject";
+    case OnBusy::kQueue:
+      return "queue";
+    case OnBusy::kSteer:
+      return "steer";
+    case OnBusy::kInterrupt:
+      return "interrupt";
+  }
+  return "invalid";
+}
+
+std::string_view name_of(OnInterrupted on_interrupted) {
+  switch (on_interrupted) {
+    case OnInterrupted::kFinish:
+      return "finish";
+    case OnInterrupted::kAbandon:
+      return "abandon";
+  }
+  return "invalid";
+}
+
+std::string_view name_of(TurnStatus status) {
+  switch (status) {
+    case TurnStatus::kCommitted:
+      return "committed";
+    case TurnStatus::kInterrupted:
+      return "interrupted";
+  }
+  return "invalid";
+}
+
+Run Run::Impl::watching(TicketPtr ticket, std::uint64_t from, bool coalesce) {
+  return Run(std::unique_ptr<Impl>(new Impl(std::move(ticket), from, coalesce)));
+}
+
+Run Run::Impl::owning(TicketPtr ticket, Branch* branch, bool coalesce) {
+  std::unique_ptr<Impl> impl(new Impl(std::move(ticket), 0, coalesce));
+  impl->owning_ = true;
+  impl->branch_ = branch;
+  return Run(std::move(impl));
+}
+
+Run Run::Impl::following(TicketPtr ticket, Branch* branch, bool coalesce) {
+  std::unique_ptr<Impl> impl(new Impl(std::move(ticket), 0, coalesce));
+  impl->branch_ = branch;
+  return Run(std::move(impl));
+}
+
+Run::Impl::~Impl() {
+  if (!owning_ || ended_) return;
+  cancel();
+  (void)result();
+}
+
+std::optional<Event> Run::Impl::take_read() {
+  if (read_.empty()) return std::nullopt;
+  Event event = std::move(read_.front());
+  read_.pop_front();
+  while (coalesce_ && is_delta(event.kind) && !read_.empty() && read_.front().kind == event.kind &&
+         read_.front().index == event.index && read_.front().call_id == event.call_id) {
+    event.text += read_.front().text;
+    event.number = read_.front().number;
+    read_.pop_front();
+  }
+  return event;
+}
+
+void Run::Impl::next(Done<std::optional<Event>> done) {
+  if (std::optional<Event> event = take_read()) {
+    done(std::move(event));
+    return;
+  }
+  if (ended_) {
+    done(std::optional<Event>());
+    return;
+  }
+  ticket_->wait_for_turn([this, done = std::move(done)](Result<LiveTurnPtr> live) mutable {
+    if (live) {
+      read_on(*live, std::move(done));
+      return;
+    }
+    ended_ = std::exchange(refusal_told_, true);
+    std::optional<Event> event;
+    if (!ended_) event = refusal(live.error());
+    ended_ = true;
+    done(std::move(event));
+  });
+}
+
+void Run::Impl::read_on(const LiveTurnPtr& live, Done<std::optional<Event>> done) {
+  live->log.read(from_, kReadAhead, [this, live, done = std::move(done)](Result<EventBatch> batch) {
+    for (Event& event : batch->events) read_.push_back(std::move(event));
+    if (!read_.empty()) from_ = read_.back().number + 1;
+    ended_ = batch->last;
+    done(take_read());
+  });
+}
+
+Result<TurnOutcome> Run::Impl::result() {
+  Result<LiveTurnPtr> live =
+      wait<LiveTurnPtr>([this](Done<LiveTurnPtr> done) { ticket_->wait_for_turn(std::move(done)); });
+  if (!live) return std::move(live).error();
+  Result<TurnOutcome> outcome =
+      wait<TurnOutcome>([&](Done<TurnOutcome> done) { (*live)->wait_for_outcome(std::move(done)); });
+  apply(outcome);
+  return outcome;
+}
+
+// The caller's branch gets what became durable, or would have.
+void Run::Impl::apply(const Result<TurnOutcome>& outcome) {
+  if (branch_ == nullptr || applied_ || !outcome) return;
+  applied_ = true;
+  Result<Turn> turn = Turn::from_messages(outcome->turn, outcome->messages);
+  if (turn) branch_->transcript.append(*turn, outcome->revision);
+}
+
+TurnId Run::Impl::turn() const {
+  const LiveTurnPtr live = ticket_->turn_if_known();
+  return live ? live->id() : TurnId();
+}
+
+Run::Run(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Run::Run(Run&&) noexcept = default;
+Run& Run::operator=(Run&&) noexcept = default;
+Run::~Run() = default;
+
+Run::Iterator Run::begin() { return Iterator(*this); }
+
+Run::Iterator& Run::Iterator::operator++() {
+  Result<std::optional<Event>> next = run_->next();
+  event_ = next ? *std::move(next) : std::nullopt;
+  return *this;
+}
+
+Result<std::optional<Event>> Run::next() {
+  Result<std::optional<Event>> event =
+      wait<std::optional<Event>>([this](Done<std::optional<Event>> done) { impl_->next(std::move(done)); });
+  // At the end, a branch that is the caller's is up to date without asking for the result.
+  if (event && !*event) (void)impl_->result();
+  return event;
+}
+
+void Run::next(Done<std::optional<Event>> done) { impl_->next(std::move(done)); }
+Result<TurnOutcome> Run::result() { return impl_->result(); }
+void Run::cancel() { impl_->cancel(); }
+TurnId Run::turn() const { return impl_->turn(); }
+
+}  // namespace tertulia

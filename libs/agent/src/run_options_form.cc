@@ -1,0 +1,72 @@
+#include "run_options_form.h"
+
+namespace tertulia {
+
+JsonText options_form(const Submission& submission) {
+  const RunOptions& options = submission.options;
+  const ModelOptions& speech = options.speech;
+  JsonObject form;
+  const auto text = [&form](const char* key, const std::string& value) {
+    if (!value.empty()) form.append(key, value);
+  };
+  text("body", submission.body_hash);
+  text("model", options.model_name);
+  text("instructions", options.instructions);
+  text("extra_instructions", options.extra_instructions);
+  if (options.budget) form.append("budget", number(*options.budget));
+  if (!options.tools) form.append("tools", false);
+  if (options.timeout) form.append("timeout_us", std::int64_t{options.timeout->count()});
+  if (speech.temperature) form.append("temperature", *speech.temperature);
+  if (speech.top_p) form.append("top_p", *speech.top_p);
+  if (speech.max_output_tokens) {
+    form.append("max_output_tokens", std::int64_t{*speech.max_output_tokens});
+  }
+  if (!speech.stop.empty()) {
+    JsonArray stop;
+    for (const std::string& one : speech.stop) stop.emplace_back(one);
+    form.append("stop", std::move(stop));
+  }
+  if (speech.seed) form.append("seed", *speech.seed);
+  text("reasoning_effort", speech.reasoning_effort);
+  if (!speech.answer_schema.empty()) form.append("answer_schema", speech.answer_schema.value());
+  text("answer_schema_name", speech.answer_schema_name);
+  if (!speech.extra.empty()) form.append("extra", speech.extra.value());
+  return JsonText::of_fields(form);
+}
+
+Result<void> read_options_form(const JsonText& form, Submission& submission) {
+  submission.options.speech = {};
+  if (form.empty()) return {};
+  const Json value = form.value();
+  JsonReader in(value, "turn options");
+  RunOptions& options = submission.options;
+  ModelOptions& speech = options.speech;
+  submission.body_hash = in.string_or("body", {});
+  options.model_name = in.string_or("model", {});
+  options.instructions = in.string_or("instructions", {});
+  options.extra_instructions = in.string_or("extra_instructions", {});
+  options.budget.reset();
+  if (in.optional("budget") != nullptr) {
+    options.budget = Tokens{static_cast<std::uint64_t>(in.required_int("budget", 0, INT64_MAX))};
+  }
+  options.tools = in.bool_or("tools", true);
+  if (in.optional("temperature") != nullptr) speech.temperature = in.double_or("temperature", 0);
+  if (in.optional("top_p") != nullptr) speech.top_p = in.double_or("top_p", 0);
+  if (in.optional("max_output_tokens") != nullptr) {
+    speech.max_output_tokens =
+        static_cast<std::uint32_t>(in.required_int("max_output_tokens", 0, UINT32_MAX));
+  }
+  for (const Json& one : in.array_or_empty("stop")) {
+    if (one.as_string() != nullptr) speech.stop.push_back(*one.as_string());
+  }
+  if (in.optional("seed") != nullptr) {
+    speech.seed = static_cast<std::uint64_t>(in.required_int("seed", INT64_MIN, INT64_MAX));
+  }
+  speech.reasoning_effort = in.string_or("reasoning_effort", {});
+  if (const Json* schema = in.optional("answer_schema")) speech.answer_schema = JsonText::of(*schema);
+  speech.answer_schema_name = in.string_or("answer_schema_name", {});
+  if (const Json* extra = in.optional("extra")) speech.extra = JsonText::of(*extra);
+  return in.finish();
+}
+
+}  // namespace tertulia

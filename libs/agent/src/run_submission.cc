@@ -1,0 +1,265 @@
+// A submission from its start to its end: what a crash left is finished first, then its own turn runs.
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "passing_turn.h"
+#include "run_options_form.h"
+#include "spawn.h"
+#include "turn_work.h"
+
+namespace tertulia {
+namespace {
+
+constexpr auto kRenewEvery = std::chrono::seconds(10);
+
+Event started_event() {
+  Event event;
+  event.kind = EventKind::kTurnStarted;
+  return event;
+}
+
+TurnWork work_for(EngineCore& core, const Submission& submission, const LiveTurnPtr& live, TurnWriter& writer,
+                  const SessionKey& key, const Branch& branch, Revision revision) {
+  const Duration timeout = submission.options.timeout.value_or(submission.agent->spec.limits.turn_timeout);
+  return TurnWork{.engine = core,
+                  .agent = submission.agent,
+                  .options = submission.options,
+                  .live = live,
+                  .writer = writer,
+                  .key = key,
+                  .branch = branch.id,
+                  .transcript = branch.transcript,
+                  .revision = revision,
+                  .deadline = Deadline::after(timeout, core.env.clock()),
+                  .draft = TurnDraft(live->id())};
+}
+
+std::uint32_t calls_in(const Message& response) {
+  std::uint32_t calls = 0;
+  for (std::size_t i = 0; i < response.part_count(); ++i) {
+    if (response.part(i).kind == PartKind::kToolCall) ++calls;
+  }
+  return calls;
+}
+
+// Puts back what the journal says was done.
+void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
+  work.draft = std::move(unfinished.draft);
+  work.call_count = unfinished.calls;
+  work.answered = unfinished.next == NextStep::kCommit;
+  // The limits go on counting where they were as far as the journal tells.
+  for (const Message& message : work.draft.messages()) {
+    if (message.role() == Role::kAssistant) ++work.iteration;
+    if (message.has_tool_calls()) ++work.tool_rounds;
+  }
+  if (!unfinished.response) return;
+  ++work.iteration;
+  work.response = std::move(unfinished.response);
+  work.response_noted = true;
+  const auto tools = work.agent->tools->snapshot();
+  const auto first = unfinished.calls - calls_in(*work.response);
+  std::uint32_t number = first;
+  for (std::size_t i = 0; i < work.response->part_count(); ++i) {
+    const Part part = work.response->part(i);
+    if (part.kind != PartKind::kToolCall) continue;
+    PlannedCall call{.number = number++,
+                     .call_id = std::string(part.call_id),
+                     .name = std::string(part.name),
+                     .arguments = std::string(part.text)};
+    call.tool = tools->find(call.name);
+    if (call.tool == nullptr) {
+      call.refusal = no_such_tool(*tools, call.name).message();
+    } else {
+      call.tool_class = call.tool->tool->tool_class();
+    }
+    work.calls.push_back(std::move(call));
+  }
+  for (ResultNote& note : unfinished.results) work.calls[note.call - first].result = std::move(note.message);
+  for (const OpenCall& open : unfinished.open_calls) {
+    PlannedCall& call = work.calls[open.number - first];
+    if (open.tool_class) call.tool_class = *open.tool_class;
+    call.approval = open.approval;
+    call.recovery = open.recovery;
+  }
+}
+
+// Stops the turn when its time is up, and keeps its lease while it runs.
+class Watch {
+ public:
+  Watch(EngineCore& core, TurnWork& work, DurableTurn* durable)
+      : core_(core), timer_(core.io), renewal_(core.io) {
+    const Duration left = work.deadline.remaining(core.env.clock());
+    if (left != Duration::max()) {
+      timer_.expires_after(left);
+      timer_.async_wait([live = work.live](const boost::system::error_code& error) {
+        if (!error) live->cancel.cancel(CancelReason::kDeadline);
+      });
+    }
+    if (durable != nullptr) stopped_ = std::make_shared<Mailbox<bool>>();
+    durable_ = durable;
+  }
+
+  // Renews the lease until stop().
+  Task<void> keep_lease() {
+    while (true) {
+      renewal_.expires_after(kRenewEvery);
+      const Result<bool> due = co_await await<bool>([this](Done<bool> done) {
+        renewal_.async_wait([done](const boost::system::error_code& error) { done(!error); });
+      });
+      if (!*due) break;
+      if (auto renewed = co_await durable_->renew(); !renewed) break;
+    }
+    stopped_->push(true);
+  }
+
+  Task<void> stop() {
+    timer_.cancel();
+    if (durable_ == nullptr) co_return;
+    renewal_.cancel();
+    co_await take(*stopped_);
+  }
+
+ private:
+  EngineCore& core_;
+  DurableTurn* durable_ = nullptr;
+  boost::asio::steady_timer timer_;
+  boost::asio::steady_timer renewal_;
+  std::shared_ptr<Mailbox<bool>> stopped_;
+};
+
+}  // namespace
+
+Task<void> Engine::Impl::run_submission(SessionDeskPtr desk, BranchSlot* slot, Submission submission,
+                                        LiveTurnPtr live) {
+  Result<TurnOutcome> outcome = Error(ErrorCode::kCancelled, "the turn did not begin");
+  const bool resume = submission.input.empty();
+  const bool abandon = submission.options.on_interrupted == OnInterrupted::kAbandon;
+  if (resume) {
+    outcome = co_await finish_unfinished(*desk, *slot, submission, live, abandon);
+  } else {
+    bool clear = true;
+    if (slot->unfinished) {
+      auto before = std::make_shared<LiveTurn>(slot->unfinished->id, desk->key, core.env.clock());
+      register_live(before, slot->seat.branch.id);
+      Result<TurnOutcome> finished = co_await finish_unfinished(*desk, *slot, submission, before, abandon);
+      clear = !slot->seat.open;
+      if (!clear) {
+        outcome = Error(finished.error())
+                      .in("finish the interrupted turn " + before->id().text() +
+                          " first (or send with on_interrupted = abandon)");
+      }
+      unregister_live(before);
+      before->log.show();
+      before->finish(std::move(finished));
+    }
+    if (clear) outcome = co_await run_fresh(*desk, *slot, submission, live);
+  }
+  {
+    const AsyncMutex::Lock inside = co_await desk->door.lock();
+    slot->running = nullptr;
+    if (!outcome) slot->stale = true;
+    unregister_live(live);
+    // Whoever sees the end of the turn finds its branch free, or the next one running.
+    while (!slot->waiting.empty() && !slot->running) {
+      Submission next = std::move(slot->waiting.front());
+      slot->waiting.pop_front();
+      const TicketPtr ticket = next.ticket;
+      if (auto placed = co_await place(desk, next); !placed) ticket->settle(std::move(placed).error());
+    }
+  }
+  live->log.show();
+  live->finish(std::move(outcome));
+  desk.reset();
+  trim_desks();
+}
+
+Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& slot, Submission& submission,
+                                                  const LiveTurnPtr& live) {
+  DurableTurn durable(core, desk.key, desk.seat, slot.seat, *live);
+  TurnWork work = work_for(core, submission, live, durable, desk.key, slot.seat.branch, desk.seat.revision());
+  for (const Message& message : submission.input) TERTULIA_CO_TRY(work.draft.add(message));
+  live->log.add_hidden(started_event());
+  TERTULIA_CO_TRY(co_await durable.begin({StartNote{.input = submission.input,
+                                                    .idempotency_key = submission.options.idempotency_key,
+                                                    .revision = work.revision,
+                                                    .agent = submission.agent->spec.id,
+                                                    .options = options_form(submission)}}));
+  Watch watch(core, work, &durable);
+  spawn([&watch] { return watch.keep_lease(); });
+  Result<TurnOutcome> outcome = co_await turn_loop(work);
+  co_await watch.stop();
+  co_return outcome;
+}
+
+// Step 1: goes on with what the journal says, or closes it.
+Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, BranchSlot& slot,
+                                                          const Submission& asked, const LiveTurnPtr& live,
+                                                          bool abandon) {
+  Submission submission = asked;
+  TERTULIA_CO_TRY(read_options_form(slot.unfinished->options, submission));
+  if (AgentDefinitionPtr agent = agent_of(slot.unfinished->agent)) submission.agent = std::move(agent);
+  submission.options.idempotency_key = slot.unfinished->idempotency_key;
+  live->idempotency_key = slot.unfinished->idempotency_key;
+  live->body_hash = submission.body_hash;
+  TERTULIA_CO_TRY(live->log.restore(slot.unfinished_events));
+  DurableTurn durable(core, desk.key, desk.seat, slot.seat, *live);
+  TurnWork work = work_for(core, submission, live, durable, desk.key, slot.seat.branch, desk.seat.revision());
+  const NextStep next = slot.unfinished->next;
+  const std::string reason = slot.unfinished->abandon_reason;
+  restore(work, *std::exchange(slot.unfinished, std::nullopt));
+  slot.unfinished_events.clear();
+  if (next == NextStep::kCallModel) {
+    // Words of an answer that was not complete may have been shown.
+    Event reset;
+    reset.kind = EventKind::kReset;
+    reset.text = "the turn was interrupted and goes on";
+    live->log.add_hidden(std::move(reset));
+  }
+  std::vector<JournalEntry::Step> steps;
+  if (abandon && next != NextStep::kAbandon) steps.emplace_back(AbandonNote{"abandoned"});
+  TERTULIA_CO_TRY(co_await durable.begin(std::move(steps)));
+  if (abandon || next == NextStep::kAbandon) {
+    TERTULIA_CO_TRY(close_interrupted(work));
+    co_return co_await commit_turn(work, TurnStatus::kInterrupted, reason.empty() ? "abandoned" : reason);
+  }
+  Watch watch(core, work, &durable);
+  spawn([&watch] { return watch.keep_lease(); });
+  Result<TurnOutcome> outcome = co_await turn_loop(work);
+  co_await watch.stop();
+  if (!outcome) slot.stale = true;
+  co_return outcome;
+}
+
+void Engine::Impl::run_passing(Submission submission, Branch branch) {
+  auto live = std::make_shared<LiveTurn>(core.new_turn_id(), local_key(branch.session), core.env.clock());
+  register_live(live, branch.id);
+  submission.ticket->settle(live);
+  spawn([this, submission = std::move(submission), branch = std::move(branch), live]() mutable {
+    return run_passing_turn(std::move(submission), std::move(branch), live);
+  });
+}
+
+Task<void> Engine::Impl::run_passing_turn(Submission submission, Branch branch, LiveTurnPtr live) {
+  const Revision revision = branch.transcript.last_revision();
+  PassingTurn passing(*live, revision);
+  TurnWork work = work_for(core, submission, live, passing, live->key(), branch, revision);
+  Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
+  Result<void> added;
+  for (const Message& message : submission.input) {
+    if (added) added = work.draft.add(message);
+  }
+  if (!added) {
+    outcome = added.error();
+  } else {
+    live->log.add(started_event());
+    Watch watch(core, work, nullptr);
+    outcome = co_await turn_loop(work);
+    co_await watch.stop();
+  }
+  unregister_live(live);
+  live->log.show();
+  live->finish(std::move(outcome));
+}
+
+}  // namespace tertulia

@@ -1,0 +1,268 @@
+// Steps 6 and 7: the tools run, at most so many at a time, and each result is durable before the model is
+// asked again.
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "tertulia/tools/call_tool.h"
+
+#include "turn_work.h"
+
+namespace tertulia {
+namespace {
+
+constexpr std::string_view kUnknownText =
+    "The outcome of this call is unknown: the process ended while it ran. It was not run again. It may have "
+    "taken effect.";
+
+// What a call came to, or that nobody waits any more.
+struct Finished {
+  enum class What : std::uint8_t { kAnswer, kTimeout, kProbed, kStop };
+  What what = What::kStop;
+  std::size_t call = 0;
+  ToolAnswer answer{};
+  // Of a probe: nothing, if the call had no effect and may be run.
+  bool took_effect = true;
+};
+using FinishedBox = Mailbox<Finished>;
+
+ToolAnswer failed(std::string text, ToolOutcome outcome = ToolOutcome::kError) {
+  ToolAnswer answer;
+  answer.text = std::move(text);
+  answer.outcome = outcome;
+  return answer;
+}
+
+class Batch {
+ public:
+  explicit Batch(TurnWork& work) : work_(work), box_(std::make_shared<FinishedBox>()) {
+    for (std::size_t i = 0; i < work.calls.size(); ++i) {
+      if (!work.calls[i].result) waiting_.push_back(i);
+    }
+    timers_.resize(work.calls.size());
+  }
+
+  Task<Result<void>> run() {
+    const CancelRegistration on_cancel =
+        work_.live->cancel.token().on_cancel([box = box_](CancelReason) { box->push({}); });
+    start_more();
+    while (running_ > 0) {
+      std::deque<Finished> finished;
+      finished.push_back(co_await take(*box_));
+      while (std::optional<Finished> more = box_->try_pop()) finished.push_back(*std::move(more));
+      TERTULIA_CO_TRY(co_await take_in(std::move(finished)));
+      start_more();
+    }
+    co_return Result<void>();
+  }
+
+ private:
+  void start_more() {
+    while (running_ < work_.limits().parallel_tools && !waiting_.empty()) {
+      const std::size_t index = waiting_.front();
+      waiting_.pop_front();
+      ++running_;
+      start(index);
+    }
+  }
+
+  void start(std::size_t index) {
+    PlannedCall& call = work_.calls[index];
+    call.called_at = work_.engine.env.clock().now();
+    if (call.tool == nullptr) {
+      box_->push({Finished::What::kAnswer, index, failed(call.refusal)});
+    } else if (call.recovery != Recovery::kRun && call.tool->tool->can_probe()) {
+      probe(index);
+    } else if (call.recovery == Recovery::kUnknown) {
+      box_->push({Finished::What::kAnswer, index, failed(std::string(kUnknownText), ToolOutcome::kUnknown)});
+    } else {
+      run_call(index);
+    }
+  }
+
+  ToolCall context_of(const PlannedCall& call, Duration timeout) const {
+    ToolCall context;
+    context.key = idempotency_key(work_.key.session, work_.branch, work_.live->id(), call.number);
+    context.tenant = work_.key.tenant;
+    context.owner = work_.key.owner;
+    context.session = work_.key.session;
+    context.branch = work_.branch;
+    context.turn = work_.live->id();
+    context.cancel = work_.live->cancel.token();
+    context.deadline = min(work_.deadline, Deadline::after(timeout, work_.engine.env.clock()));
+    context.workers = work_.engine.workers.get();
+    return context;
+  }
+
+  void set_timer(std::size_t index, Duration timeout) {
+    auto& timer = timers_[index].emplace(work_.engine.io);
+    timer.expires_after(timeout);
+    timer.async_wait([box = box_, index](const boost::system::error_code& error) {
+      if (!error) box->push({Finished::What::kTimeout, index, {}});
+    });
+  }
+
+  void run_call(std::size_t index) {
+    PlannedCall& call = work_.calls[index];
+    call.started = true;
+    const Duration timeout = call.tool->tool->timeout().value_or(work_.limits().tool_timeout);
+    set_timer(index, timeout);
+    call_tool(call.tool, call.arguments, context_of(call, timeout),
+              {.result_bytes = work_.limits().tool_result_bytes}, [box = box_, index](ToolAnswer answer) {
+                box->push({Finished::What::kAnswer, index, std::move(answer)});
+              });
+  }
+
+  // Asks the tool what became of a call that a crash has hidden.
+  void probe(std::size_t index) {
+    const Duration timeout = work_.limits().tool_timeout;
+    set_timer(index, timeout);
+    probe_tool(work_.calls[index].tool, work_.calls[index].arguments, context_of(work_.calls[index], timeout),
+               {.result_bytes = work_.limits().tool_result_bytes},
+               [box = box_, index](Result<std::optional<ToolAnswer>> probed) {
+                 Finished finished{.what = Finished::What::kProbed, .call = index};
+                 finished.took_effect = !probed || probed->has_value();
+                 if (!probed) {
+                   finished.answer = failed(std::string(kUnknownText), ToolOutcome::kUnknown);
+                 } else if (*probed) {
+                   finished.answer = **std::move(probed);
+                 }
+                 box->push(std::move(finished));
+               });
+  }
+
+  // Notes what has come to its end.
+  Task<Result<void>> take_in(std::deque<Finished> finished) {
+    std::vector<JournalEntry::Step> steps;
+    std::vector<Record> assets;
+    for (Finished& one : finished) {
+      if (one.what == Finished::What::kStop) co_return work_.live->cancel.token().check();
+      PlannedCall& call = work_.calls[one.call];
+      // Late: it was given up already.
+      if (call.result) continue;
+      timers_[one.call].reset();
+      if (one.what == Finished::What::kProbed && !one.took_effect) {
+        // Whatever its class: it is known not to have run.
+        call.recovery = Recovery::kRun;
+        run_call(one.call);
+        continue;
+      }
+      --running_;
+      TERTULIA_CO_TRY(settle(one, steps, assets));
+    }
+    if (steps.empty()) co_return Result<void>();
+    co_return co_await work_.writer.note(std::move(steps), std::move(assets));
+  }
+
+  Result<void> settle(Finished& finished, std::vector<JournalEntry::Step>& steps,
+                      std::vector<Record>& assets) {
+    PlannedCall& call = work_.calls[finished.call];
+    if (finished.what == Finished::What::kTimeout) {
+      finished.answer =
+          failed("The tool did not answer in time. It may still take effect.",
+                 call.tool_class == ToolClass::kReadOnly ? ToolOutcome::kError : ToolOutcome::kUnknown);
+    }
+    ToolAnswer& answer = finished.answer;
+    if (answer.end_conversation) work_.ended = EndReason::kAgentDecision;
+    TERTULIA_TRY_AS(Message result, result_message(work_, call, answer.text, answer.outcome));
+    for (ToolAsset& asset : answer.assets) assets.push_back(asset_record(std::move(asset)));
+    call.result = result;
+    tell_result(call, answer);
+    record_call(work_, call, answer.text, answer.outcome);
+    steps.emplace_back(ResultNote{.call = call.number, .message = std::move(result)});
+    return {};
+  }
+
+  Record asset_record(ToolAsset asset) {
+    return {.stream = {.kind = RecordKind::kAsset, .branch = {}, .scope = work_.live->id().text()},
+            .number = ++work_.asset_count,
+            .time = work_.engine.env.clock().now(),
+            .key = asset.id.text(),
+            .name = std::move(asset.media_type),
+            .payload = std::move(asset.bytes)};
+  }
+
+  void tell_result(const PlannedCall& call, const ToolAnswer& answer) {
+    Event event;
+    event.kind = EventKind::kToolCallResult;
+    event.index = call.number;
+    event.name = call.name;
+    event.call_id = call.call_id;
+    event.text = answer.text;
+    event.data = JsonText::of(JsonObject{{"outcome", std::string(name_of(answer.outcome))}});
+    work_.live->log.add_hidden(std::move(event));
+  }
+
+  TurnWork& work_;
+  std::shared_ptr<FinishedBox> box_;
+  std::deque<std::size_t> waiting_;
+  std::vector<std::optional<boost::asio::steady_timer>> timers_;
+  std::size_t running_ = 0;
+};
+
+// What the round means for the next: too many errors in a row, rounds or calls make the next answer the last.
+void count_round(TurnWork& work) {
+  for (const PlannedCall& call : work.calls) {
+    const bool ok = call.result->part(0).outcome == ToolOutcome::kOk;
+    work.errors_in_a_row = ok ? 0 : work.errors_in_a_row + 1;
+  }
+  ++work.tool_rounds;
+  const AgentLimits& limits = work.limits();
+  work.last_call =
+      work.errors_in_a_row >= limits.max_consecutive_errors || work.tool_rounds >= limits.max_tool_rounds ||
+      (limits.max_tool_calls > 0 && work.call_count >= limits.max_tool_calls) || work.ended.has_value();
+}
+
+}  // namespace
+
+Result<Message> result_message(const TurnWork& work, const PlannedCall& call, std::string_view text,
+                               ToolOutcome outcome) {
+  return make_message(
+      work, {.role = Role::kTool,
+             .author = call.name,
+             .origin = outcome == ToolOutcome::kOk || call.started ? Origin::kTool : Origin::kSynthetic,
+             .source = call.name,
+             .parts = {Part::tool_result(call.call_id, call.name, text, outcome)}});
+}
+
+void record_call(TurnWork& work, const PlannedCall& call, const std::string& text, ToolOutcome outcome) {
+  const Time now = work.engine.env.clock().now();
+  const bool ok = outcome == ToolOutcome::kOk;
+  work.tool_records.push_back({.id = ToolCallId(work.engine.uuids.make()),
+                               .session = work.key.session,
+                               .branch = work.branch,
+                               .turn = work.live->id(),
+                               .number = call.number,
+                               .call_id = call.call_id,
+                               .tool = call.name,
+                               .input = JsonText::parse(call.arguments).value_or({}),
+                               .output = ok ? text : std::string(),
+                               .error = ok ? std::string() : text,
+                               .called_at = call.called_at,
+                               .duration = std::max(now - call.called_at, Duration::zero()),
+                               .tool_class = call.tool_class,
+                               .approval = call.approval,
+                               .outcome = outcome});
+}
+
+Result<void> close_group(TurnWork& work) {
+  std::vector<Message> results;
+  for (PlannedCall& call : work.calls) results.push_back(*call.result);
+  TERTULIA_TRY_AS(const ToolGroup group, ToolGroup::close(*work.response, std::move(results)));
+  work.draft.add(group);
+  work.response.reset();
+  work.response_noted = false;
+  work.calls.clear();
+  return {};
+}
+
+Task<Result<void>> run_tools(TurnWork& work) {
+  Batch batch(work);
+  TERTULIA_CO_TRY(co_await batch.run());
+  count_round(work);
+  co_return close_group(work);
+}
+
+}  // namespace tertulia

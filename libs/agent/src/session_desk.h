@@ -1,0 +1,66 @@
+// A SessionDesk: the branches of one session that are in use, and who is next on each.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tertulia/agent/agent_definition.h"
+#include "tertulia/agent/engine.h"
+
+#include "async_mutex.h"
+#include "durable_turn.h"
+#include "ticket.h"
+
+namespace tertulia {
+
+// What somebody asked for.
+struct Submission {
+  AgentDefinitionPtr agent;
+  // Made into messages, with ids. Empty: resume.
+  std::vector<Message> input;
+  RunOptions options;
+  std::string body_hash;
+  TicketPtr ticket;
+};
+
+// A branch that is in use. All but `seat` is guarded by the desk's door; `seat` belongs to the running turn,
+// and to whoever is inside the door while none runs.
+struct BranchSlot {
+  BranchSeat seat;
+  // What a crash or a failure left, with the events it has stored.
+  std::optional<UnfinishedTurn> unfinished;
+  std::vector<std::string> unfinished_events;
+  LiveTurnPtr running;
+  std::deque<Submission> waiting;
+  // It must be read again before it is used.
+  bool stale = true;
+
+  bool idle() const { return !running && waiting.empty(); }
+};
+
+struct SessionDesk {
+  explicit SessionDesk(SessionKey session_key) : key(std::move(session_key)) {}
+
+  const SessionKey key;
+  // Who decides about the desk is inside.
+  AsyncMutex door;
+  SessionSeat seat;
+  bool loaded = false;
+  // The branches there are, by what the rules need to know of them.
+  std::vector<BranchInfo> branches;
+  std::map<BranchId, std::unique_ptr<BranchSlot>> slots;
+};
+
+using SessionDeskPtr = std::shared_ptr<SessionDesk>;
+
+// Inside the door: learns of the session, making it if it is not there and `create` is set.
+Task<Result<void>> load_desk(EngineCore& engine, SessionDesk& desk, bool create);
+// Inside the door: the branch that is meant, ready for a turn.
+Task<Result<BranchSlot*>> open_slot(EngineCore& engine, SessionDesk& desk,
+                                    const std::optional<BranchId>& wanted, bool create);
+
+}  // namespace tertulia

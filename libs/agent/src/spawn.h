@@ -1,0 +1,48 @@
+// Starting coroutines of an engine.
+#pragma once
+
+#include <exception>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "tertulia/base/check.h"
+
+#include "engine_impl.h"
+
+namespace tertulia {
+
+class Engine::Impl::TaskCount {
+ public:
+  explicit TaskCount(Impl& impl) : impl_(&impl) {
+    MutexLock lock(impl_->mutex_);
+    ++impl_->tasks_;
+  }
+  TaskCount(TaskCount&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+  TaskCount& operator=(TaskCount&&) = delete;
+  ~TaskCount() {
+    if (impl_ == nullptr) return;
+    MutexLock lock(impl_->mutex_);
+    if (--impl_->tasks_ == 0) impl_->idle_.notify_all();
+  }
+
+ private:
+  Impl* impl_;
+};
+
+// `make` gives the coroutine. The engine does not end before it has.
+template <class Make>
+void Engine::Impl::spawn(Make make) {
+  boost::asio::co_spawn(
+      core.io,
+      [make = std::move(make), count = TaskCount(*this)]() mutable -> Task<void> {
+        const TaskCount inside = std::move(count);
+        co_await make();
+      },
+      [](const std::exception_ptr& error) {
+        TERTULIA_CHECK(error == nullptr, "a turn must not end by an exception");
+      });
+}
+
+}  // namespace tertulia

@@ -1,0 +1,157 @@
+// What becomes of a message: a turn of its own, a place in the queue, part of the running turn, or a refusal.
+#include <algorithm>
+#include <utility>
+
+#include "past_turn.h"
+#include "spawn.h"
+
+namespace tertulia {
+namespace {
+
+Error turn_running(const LiveTurn& turn, const BranchId& branch) {
+  return Error(ErrorCode::kTurnRunning, "branch '" + branch.text() + "' is busy with turn " +
+                                            turn.id().text() +
+                                            "; wait for it, or send with queue, steer or interrupt")
+      .with("turn", turn.id().text())
+      .with("since", static_cast<std::int64_t>(turn.started().time_since_epoch().count() / 1'000));
+}
+
+Error key_reuse(const std::string& key) {
+  return Error(ErrorCode::kKeyReuse,
+               "idempotency key '" + key + "' was used for another message; use a new key for a new message");
+}
+
+Error closed(const SessionKey& key) {
+  return Error(ErrorCode::kSessionClosed,
+               "session '" + key.session.text() + "' is closed, and its agent does not reopen sessions");
+}
+
+}  // namespace
+
+void Engine::Impl::submit(SessionKey key, Submission submission) {
+  {
+    MutexLock lock(mutex_);
+    if (closing_) {
+      submission.ticket->settle(Error(ErrorCode::kClosed, "the engine is being stopped"));
+      return;
+    }
+  }
+  spawn([this, key = std::move(key), submission = std::move(submission)]() mutable {
+    return serve(std::move(key), std::move(submission));
+  });
+}
+
+Task<void> Engine::Impl::serve(SessionKey key, Submission submission) {
+  const TicketPtr ticket = submission.ticket;
+  const SessionDeskPtr desk = desk_for(key);
+  const AsyncMutex::Lock inside = co_await desk->door.lock();
+  if (auto placed = co_await place(desk, submission); !placed) ticket->settle(std::move(placed).error());
+}
+
+Task<Result<void>> Engine::Impl::place(SessionDeskPtr desk, Submission& submission) {
+  const bool resume = submission.input.empty();
+  TERTULIA_CO_TRY_AS(BranchSlot * slot,
+                     co_await open_slot(core, *desk, submission.options.branch, /*create=*/!resume));
+  TERTULIA_CO_TRY_AS(const bool joined, co_await join_earlier(*desk, *slot, submission));
+  if (joined) co_return Result<void>();
+  if (desk->seat.closed() && submission.agent->spec.on_return == OnReturn::kReject) {
+    co_return closed(desk->key);
+  }
+  if (slot->running) co_return place_on_busy(*slot, submission);
+  if (slot->seat.lease.owner != core.owner.text() &&
+      core.owner.binds(slot->seat.lease, core.env.clock().now())) {
+    slot->stale = true;
+    co_return Error(ErrorCode::kTurnRunning,
+                    "branch '" + slot->seat.branch.id.text() + "' is busy in another process");
+  }
+  if (resume && !slot->unfinished) {
+    co_return Error(ErrorCode::kNothingToResume,
+                    "branch '" + slot->seat.branch.id.text() + "' has no interrupted turn; send a message");
+  }
+  start(desk, *slot, std::move(submission));
+  co_return Result<void>();
+}
+
+// Whether the submission is one that was made before: then its ticket gets that turn.
+Task<Result<bool>> Engine::Impl::join_earlier(SessionDesk& desk, BranchSlot& slot, Submission& submission) {
+  const std::string& key = submission.options.idempotency_key;
+  if (key.empty()) co_return false;
+  if (slot.running && slot.running->idempotency_key == key) {
+    if (slot.running->body_hash != submission.body_hash) co_return key_reuse(key);
+    submission.ticket->settle(slot.running);
+    co_return true;
+  }
+  for (const Submission& waiting : slot.waiting) {
+    if (waiting.options.idempotency_key != key) continue;
+    if (waiting.body_hash != submission.body_hash) co_return key_reuse(key);
+    waiting.ticket->wait_for_turn(
+        [ticket = submission.ticket](Result<LiveTurnPtr> turn) { ticket->settle(std::move(turn)); });
+    co_return true;
+  }
+  RecordQuery query{.tenant = desk.key.tenant,
+                    .owner = desk.key.owner,
+                    .session = desk.key.session,
+                    .kind = RecordKind::kSubmission,
+                    .key = key,
+                    .limit = 1};
+  TERTULIA_CO_TRY_AS(const RecordPage page, co_await await<RecordPage>([&](Done<RecordPage> done) {
+                       core.store->read_records(query, std::move(done));
+                     }));
+  if (page.records.empty()) co_return false;
+  const Record& earlier = page.records.front().record;
+  if (earlier.name != submission.body_hash) co_return key_reuse(key);
+  TERTULIA_CO_TRY_AS(LiveTurnPtr turn, co_await load_past_turn(core, desk.key, earlier.payload));
+  submission.ticket->settle(std::move(turn));
+  co_return true;
+}
+
+Result<void> Engine::Impl::place_on_busy(BranchSlot& slot, Submission& submission) {
+  const LiveTurnPtr& running = slot.running;
+  if (submission.input.empty()) {
+    submission.ticket->settle(running);
+    return {};
+  }
+  switch (submission.options.on_busy) {
+    case OnBusy::kReject:
+      break;
+    case OnBusy::kSteer:
+      if (!std::all_of(submission.input.begin(), submission.input.end(),
+                       [&](const Message& message) { return running->steer(message); })) {
+        break;
+      }
+      submission.ticket->settle(running);
+      return {};
+    case OnBusy::kInterrupt:
+      running->cancel.cancel(CancelReason::kUser);
+      slot.waiting.push_front(std::move(submission));
+      return {};
+    case OnBusy::kQueue: {
+      const std::size_t limit = submission.agent->spec.limits.queue;
+      if (slot.waiting.size() >= limit) {
+        return Error(ErrorCode::kQueueFull, std::to_string(limit) + " messages wait for branch '" +
+                                                slot.seat.branch.id.text() + "' already; try again later")
+            .with("limit", static_cast<std::int64_t>(limit));
+      }
+      slot.waiting.push_back(std::move(submission));
+      return {};
+    }
+  }
+  return turn_running(*running, slot.seat.branch.id);
+}
+
+void Engine::Impl::start(SessionDeskPtr desk, BranchSlot& slot, Submission submission) {
+  const TurnId id = submission.input.empty() ? slot.unfinished->id : core.new_turn_id();
+  auto live = std::make_shared<LiveTurn>(id, desk->key, core.env.clock());
+  live->idempotency_key = submission.options.idempotency_key;
+  live->body_hash = submission.body_hash;
+  slot.running = live;
+  register_live(live, slot.seat.branch.id);
+  submission.ticket->settle(live);
+  if (submission.ticket->cancelled()) live->cancel.cancel(CancelReason::kUser);
+  spawn([this, desk = std::move(desk), slot = &slot, submission = std::move(submission),
+         live = std::move(live)]() mutable {
+    return run_submission(std::move(desk), slot, std::move(submission), std::move(live));
+  });
+}
+
+}  // namespace tertulia

@@ -1,0 +1,106 @@
+#include "turn_work.h"
+
+namespace tertulia {
+namespace {
+
+// Whether the turn should stop before its next step.
+Result<void> check_stop(const TurnWork& work) { return work.live->cancel.token().check(); }
+
+// docs/life-of-a-turn.md tells each step; the numbers are the same. Step 1, what a crash left, is done before
+// the loop begins: the work then starts with a response whose calls are open, or with an answer.
+Task<Result<void>> run_steps(TurnWork& work) {
+  while (!work.answered) {
+    TERTULIA_CO_TRY(check_stop(work));
+    if (!work.response) {
+      TERTULIA_CO_TRY_AS(View view, prepare_view(work));                 // 2
+      TERTULIA_CO_TRY(co_await let_model_speak(work, std::move(view)));  // 3
+    }
+    if (work.response) {
+      plan_tools(work);                              // 4
+      TERTULIA_CO_TRY(co_await note_intents(work));  // 5
+      TERTULIA_CO_TRY(co_await run_tools(work));     // 6, and 7: results are noted as they come
+    }
+    TERTULIA_CO_TRY(co_await take_steering(work));  // 8
+  }
+  co_return Result<void>();
+}
+
+// How a turn ends that did not come to its answer.
+enum class Ending : std::uint8_t {
+  kClose,  // committed as far as it came, marked interrupted
+  kPark,   // left in the journal: it can be resumed
+  kDrop,   // as if it had never been
+  kLeave,  // it is not ours any more
+};
+
+Ending ending_for(const TurnWork& work, const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kCancelled:
+    case ErrorCode::kDeadlineExceeded:
+      return work.live->cancel.token().reason() == CancelReason::kShutdown ? Ending::kPark : Ending::kClose;
+    case ErrorCode::kModelUnavailable:
+    case ErrorCode::kRateLimited:
+    case ErrorCode::kModelKey:
+    case ErrorCode::kBadStream:
+    case ErrorCode::kStorageFull:
+    case ErrorCode::kScriptMismatch:
+      return Ending::kPark;
+    case ErrorCode::kLeaseLost:
+    case ErrorCode::kStorageIo:
+    case ErrorCode::kClosed:
+      return Ending::kLeave;
+    default: {
+      // Asking again would be refused again. What tools have done must stay on record; a message that nothing
+      // came of need not, and its sender is told.
+      const bool only_input = !work.response && work.iteration <= 1 && work.call_count == 0;
+      return only_input ? Ending::kDrop : Ending::kClose;
+    }
+  }
+}
+
+void tell_failure(TurnWork& work, const Error& error) {
+  Event event;
+  event.kind = EventKind::kTurnFailed;
+  event.name = name_of(error.code());
+  event.text = error.message();
+  work.live->log.add_hidden(std::move(event));
+}
+
+Task<Result<TurnOutcome>> end_early(TurnWork& work, Error error) {
+  const Ending ending = ending_for(work, error);
+  const bool cancelled = ending == Ending::kClose && work.live->cancel.token().cancelled();
+  if (!cancelled) tell_failure(work, error);
+  switch (ending) {
+    case Ending::kClose: {
+      const std::string reason = cancelled ? std::string(name_of(*work.live->cancel.token().reason()))
+                                           : std::string(name_of(error.code()));
+      TERTULIA_CO_TRY(close_interrupted(work));
+      TERTULIA_CO_TRY_AS(TurnOutcome outcome, co_await commit_turn(work, TurnStatus::kInterrupted, reason));
+      if (cancelled) co_return outcome;
+      co_return std::move(error).with("turn", work.live->id().text());
+    }
+    case Ending::kPark:
+      if (auto parked = co_await work.writer.park(); !parked) {
+        work.engine.log.warn("turn could not be parked", {{"code", name_of(parked.error().code())}});
+      }
+      co_return error;
+    case Ending::kDrop:
+      TERTULIA_CO_TRY(co_await work.writer.drop());
+      co_return error;
+    case Ending::kLeave:
+      co_return error;
+  }
+  co_return error;
+}
+
+}  // namespace
+
+Task<Result<TurnOutcome>> turn_loop(TurnWork& work) {
+  Result<void> steps = co_await run_steps(work);
+  if (!steps) co_return co_await end_early(work, std::move(steps).error());
+  Result<TurnOutcome> committed = co_await commit_turn(work, TurnStatus::kCommitted, {});  // 9
+  if (!committed) tell_failure(work, committed.error());
+  co_return committed;
+}
+
+}  // namespace tertulia

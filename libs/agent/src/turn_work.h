@@ -1,0 +1,133 @@
+// The turn under way, as the steps of the turn loop share it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tertulia/agent/agent_definition.h"
+#include "tertulia/agent/run_options.h"
+#include "tertulia/conversation/journal.h"
+#include "tertulia/conversation/transcript.h"
+
+#include "async.h"
+#include "engine_core.h"
+#include "live_turn.h"
+#include "turn_writer.h"
+
+namespace tertulia {
+
+// What the model has said in a call that is not finished: told by deltas, kept if the turn is cut here.
+//
+// Concurrency: any thread; a model that does not heed a cancel may still talk when the turn is over.
+class StagedAnswer {
+ public:
+  void add_text(std::string_view text) {
+    MutexLock lock(mutex_);
+    text_ += text;
+  }
+  void clear() {
+    MutexLock lock(mutex_);
+    text_.clear();
+  }
+  std::string text() const {
+    MutexLock lock(mutex_);
+    return text_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::string text_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+// A call of the last response, from the plan to its result.
+struct PlannedCall {
+  std::uint32_t number = 0;
+  std::string call_id;
+  std::string name;
+  std::string arguments;
+  // Null if it cannot run: `refusal` then says why.
+  std::shared_ptr<const RegisteredTool> tool;
+  std::string refusal;
+  ToolClass tool_class = ToolClass::kUnsafe;
+  Approval approval = Approval::kNotNeeded;
+  // What a crash left to do.
+  Recovery recovery = Recovery::kRun;
+  bool intent_noted = false;
+  bool started = false;
+  Time called_at{};
+  std::optional<Message> result;
+};
+
+struct TurnWork {
+  EngineCore& engine;
+  AgentDefinitionPtr agent;
+  RunOptions options;
+  LiveTurnPtr live;
+  TurnWriter& writer;
+  SessionKey key;
+  BranchId branch;
+  // The committed messages before this turn.
+  Transcript transcript;
+  Revision revision{};
+  Deadline deadline;
+
+  // Input, answers and closed tool groups so far.
+  TurnDraft draft;
+  // The response whose calls are open, and the calls.
+  std::optional<Message> response;
+  std::vector<PlannedCall> calls;
+  // The response is in the journal.
+  bool response_noted = false;
+  // The answer is in the draft.
+  bool answered = false;
+
+  std::uint32_t iteration = 0;
+  std::uint32_t tool_rounds = 0;
+  std::uint32_t call_count = 0;
+  std::uint32_t errors_in_a_row = 0;
+  // The next model call is the last, and gets no tools.
+  bool last_call = false;
+  std::shared_ptr<StagedAnswer> staged = std::make_shared<StagedAnswer>();
+  Usage usage;
+  Finish finish = Finish::kStop;
+  std::vector<ToolCallRecord> tool_records;
+  std::uint64_t asset_count = 0;
+  std::vector<Record> receipts;
+  std::optional<EndReason> ended;
+
+  const AgentLimits& limits() const { return agent->spec.limits; }
+  LanguageModel& model() const { return options.model ? *options.model : *agent->model; }
+  const std::string& model_name() const {
+    return options.model_name.empty() ? agent->model_name : options.model_name;
+  }
+};
+
+// The steps, in the order of docs/life-of-a-turn.md.
+Result<View> prepare_view(TurnWork& work);
+Task<Result<void>> let_model_speak(TurnWork& work, View view);
+void plan_tools(TurnWork& work);
+Task<Result<void>> note_intents(TurnWork& work);
+Task<Result<void>> run_tools(TurnWork& work);
+Task<Result<void>> take_steering(TurnWork& work);
+Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::string reason);
+
+// The result of a call as a message, and in the audit trail.
+Result<Message> result_message(const TurnWork& work, const PlannedCall& call, std::string_view text,
+                               ToolOutcome outcome);
+void record_call(TurnWork& work, const PlannedCall& call, const std::string& text, ToolOutcome outcome);
+// Moves the response and the results of all its calls into the draft.
+Result<void> close_group(TurnWork& work);
+
+// Closes a turn that was cut short: open calls get results that say so, what was said is kept.
+Result<void> close_interrupted(TurnWork& work);
+
+// A message of this turn with a fresh id, the time, and its tokens counted by the model's tokenizer.
+Result<Message> make_message(const TurnWork& work, MessageDraft draft);
+
+// The whole turn; never fails in silence: the outcome, or the error that was told by a `turn_failed` event.
+Task<Result<TurnOutcome>> turn_loop(TurnWork& work);
+
+}  // namespace tertulia

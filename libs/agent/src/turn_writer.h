@@ -1,0 +1,48 @@
+// A TurnWriter: how a turn becomes durable, step by step, and at last whole.
+//
+// Every write states the lease, so a turn whose branch was taken over by another process stops at its next
+// step with kLeaseLost and has changed nothing since.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tertulia/conversation/journal.h"
+#include "tertulia/store/commit.h"
+
+#include "async.h"
+#include "live_turn.h"
+
+namespace tertulia {
+
+struct TurnEnd {
+  Turn turn;
+  std::vector<ToolCallRecord> tool_calls;
+  std::vector<Record> receipts;
+  TurnStatus status = TurnStatus::kCommitted;
+  // Why it was interrupted.
+  std::string reason;
+  // The conversation is over, and this is why.
+  std::optional<EndReason> ended;
+};
+
+class TurnWriter {
+ public:
+  virtual ~TurnWriter() = default;
+
+  // Takes the branch and notes the first step, or that the turn goes on. kTurnRunning if another engine has
+  // it.
+  virtual Task<Result<void>> begin(std::vector<JournalEntry::Step> steps) = 0;
+  // Notes steps with the assets they refer to, and the events added since the last write; shows the hidden
+  // ones.
+  virtual Task<Result<void>> note(std::vector<JournalEntry::Step> steps, std::vector<Record> assets) = 0;
+  // Commits the turn, at whatever revision the session has by then, and gives the branch back.
+  virtual Task<Result<Revision>> commit(TurnEnd end) = 0;
+  // Gives the branch back with the turn unfinished; it can be resumed.
+  virtual Task<Result<void>> park() = 0;
+  // Gives the branch back as if the turn had never been.
+  virtual Task<Result<void>> drop() = 0;
+};
+
+}  // namespace tertulia
