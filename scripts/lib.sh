@@ -16,6 +16,7 @@ PACKAGES=(
   libboost1.81-dev
   libclang-rt-19-dev
   libcli11-dev
+  libcurl4-openssl-dev
   libfmt-dev
   libgmock-dev
   libgtest-dev

@@ -80,9 +80,13 @@ Result<SessionAndBranch> Agent::create_session(std::string_view session, std::st
   SessionAndBranch made;
   made.created = true;
   made.session.id = SessionId::of(ids.make());
-  if (!session.empty()) TERTULIA_TRY_AS(made.session.id, SessionId::parse(session));
+  if (!session.empty()) {
+    TERTULIA_TRY_AS(made.session.id, SessionId::parse(session));
+  }
   made.branch.id = main_branch();
-  if (!branch.empty()) TERTULIA_TRY_AS(made.branch.id, BranchId::parse(branch));
+  if (!branch.empty()) {
+    TERTULIA_TRY_AS(made.branch.id, BranchId::parse(branch));
+  }
   made.session.created_at = made.session.last_activity = now;
   made.branch.created_at = made.branch.last_activity = now;
   made.branch.session = made.session.id;
@@ -94,7 +98,9 @@ Result<SessionAndBranch> Agent::load_session_and_branch(std::string_view session
   TERTULIA_TRY_AS(SessionStore store, sessions());
   TERTULIA_TRY_AS(const SessionId id, SessionId::parse(session));
   std::optional<BranchId> wanted;
-  if (!branch.empty()) TERTULIA_TRY_AS(wanted, BranchId::parse(branch));
+  if (!branch.empty()) {
+    TERTULIA_TRY_AS(wanted, BranchId::parse(branch));
+  }
   return store.load_session_and_branch(id, wanted);
 }
 

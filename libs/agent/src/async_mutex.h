@@ -29,7 +29,7 @@ class AsyncMutex {
 
   // In the order of the calls.
   Task<Lock> lock() {
-    co_await await<bool>([this](Done<bool> done) { enter(std::move(done)); });
+    (void)co_await await<bool>([this](Done<bool> done) { enter(std::move(done)); });
     co_return Lock(*this);
   }
 

@@ -61,6 +61,7 @@ class Engine::Impl {
   Task<void> run_passing_turn(Submission submission, Branch branch, LiveTurnPtr live);
   Task<void> recover(AgentDefinitionPtr agent);
   Task<Result<std::vector<InterruptedTurn>>> find_interrupted();
+  Task<Result<void>> find_interrupted_in(SessionKey key, std::vector<InterruptedTurn>& found);
   Task<Result<LiveTurnPtr>> load_stored(SessionKey key, BranchId branch, TurnId turn);
 
   void register_live(const LiveTurnPtr& live, const BranchId& branch);

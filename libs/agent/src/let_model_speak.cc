@@ -130,10 +130,7 @@ ModelRequest request_for(const TurnWork& work, View view) {
   request.model = work.model_name();
   request.view = std::move(view);
   request.options = work.options.speech;
-  if (work.options.tools) {
-    const auto definitions = work.agent->tools->snapshot()->definitions();
-    request.tools.assign(definitions.begin(), definitions.end());
-  }
+  if (work.options.tools) request.tools = work.agent->tools->snapshot()->definitions();
   if (work.last_call && !request.tools.empty()) request.options.tool_choice = ToolChoice::kNone;
   request.idempotency_key = work.live->id().text() + "/" + std::to_string(work.iteration);
   return request;

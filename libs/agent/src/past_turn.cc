@@ -96,12 +96,13 @@ Task<Result<LiveTurnPtr>> load_past_turn(EngineCore& engine, SessionKey key, std
                      co_await await<std::vector<StoredTurn>>([&](Done<std::vector<StoredTurn>> done) {
                        engine.store->read_turns(key, range, std::move(done));
                      }));
-  TurnOutcome outcome{.turn = past.turn,
-                      .session = key.session,
-                      .branch = past.branch,
-                      .status = past.interrupted ? TurnStatus::kInterrupted : TurnStatus::kCommitted,
-                      .revision = past.revision,
-                      .reason = past.reason};
+  TurnOutcome outcome;
+  outcome.turn = past.turn;
+  outcome.session = key.session;
+  outcome.branch = past.branch;
+  outcome.status = past.interrupted ? TurnStatus::kInterrupted : TurnStatus::kCommitted;
+  outcome.revision = past.revision;
+  outcome.reason = past.reason;
   for (const StoredTurn& turn : turns) {
     for (const Message& message : turn.turn.messages()) {
       outcome.messages.push_back(message);

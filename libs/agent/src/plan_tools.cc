@@ -2,32 +2,30 @@
 #include "turn_work.h"
 
 namespace tertulia {
-namespace {
-
-PlannedCall plan(const TurnWork& work, const ToolSnapshot& tools, const Part& part, std::uint32_t number) {
-  PlannedCall call{.number = number,
-                   .call_id = std::string(part.call_id),
-                   .name = std::string(part.name),
-                   .arguments = std::string(part.text)};
-  call.tool = work.options.tools ? tools.find(call.name) : nullptr;
-  if (call.tool == nullptr) {
-    call.refusal = no_such_tool(tools, call.name).message();
+PlannedCall planned_call(const ToolSetPtr& tools, const Part& part, std::uint32_t number) {
+  PlannedCall call;
+  call.number = number;
+  call.call_id = part.call_id;
+  call.name = part.name;
+  call.arguments = part.text;
+  const Result<const ToolEntry*> entry = tools->get(call.name);
+  if (!entry) {
+    call.refusal = entry.error().message();
     return call;
   }
+  call.tool = std::shared_ptr<const ToolEntry>(tools, *entry);
   call.tool_class = call.tool->tool->tool_class();
   return call;
 }
 
-}  // namespace
-
 void plan_tools(TurnWork& work) {
   // A turn that was resumed has its plan: what was noted stays as it was noted.
   if (!work.calls.empty()) return;
-  const std::shared_ptr<const ToolSnapshot> tools = work.agent->tools->snapshot();
+  const ToolSetPtr tools = work.options.tools ? work.agent->tools->snapshot() : std::make_shared<ToolSet>();
   for (std::size_t i = 0; i < work.response->part_count(); ++i) {
     const Part part = work.response->part(i);
     if (part.kind != PartKind::kToolCall) continue;
-    work.calls.push_back(plan(work, *tools, part, work.call_count++));
+    work.calls.push_back(planned_call(tools, part, work.call_count++));
   }
 }
 

@@ -28,7 +28,8 @@ std::string system_text(const TurnWork& work) {
 Tokens tokens_of_tools(const TurnWork& work, const Tokenizer& tokenizer) {
   std::uint64_t tokens = 0;
   if (!work.options.tools) return {};
-  for (const ToolDefinition& tool : work.agent->tools->snapshot()->definitions()) {
+  for (const ToolEntry& entry : work.agent->tools->snapshot()->entries()) {
+    const ToolDefinition& tool = entry.tool->definition();
     tokens += kTokensPerTool + tokenizer.count(tool.name) + tokenizer.count(tool.description) +
               tokenizer.count(tool.parameters.text());
   }

@@ -21,22 +21,39 @@ InterruptedTurn interrupted_turn(const SessionKey& key, const BranchId& branch, 
 
 }  // namespace
 
+Task<Result<void>> Engine::Impl::find_interrupted_in(SessionKey key, std::vector<InterruptedTurn>& found) {
+  // A journal begins with the start of its turn.
+  const RecordQuery query{.tenant = key.tenant,
+                          .owner = key.owner,
+                          .session = key.session,
+                          .kind = RecordKind::kJournal,
+                          .name = "turn_started",
+                          .limit = 1'000};
+  TERTULIA_CO_TRY_AS(const RecordPage page, co_await await<RecordPage>([&](Done<RecordPage> done) {
+                       core.store->read_records(query, std::move(done));
+                     }));
+  for (const StoredRecord& stored : page.records) {
+    const Result<JournalEntry> first = parse_form<JournalEntry>(stored.record.payload);
+    // A damaged journal hides one turn, not all the others; whoever opens its branch is told.
+    if (!first || live_turn(first->turn)) continue;
+    found.push_back(interrupted_turn(key, stored.record.stream.branch, *first));
+  }
+  co_return Result<void>();
+}
+
 Task<Result<std::vector<InterruptedTurn>>> Engine::Impl::find_interrupted() {
   std::vector<InterruptedTurn> found;
-  // A journal begins with the start of its turn; the records of all tenants, an operator's query.
-  RecordQuery query{
-      .tenant = {}, .owner = {}, .kind = RecordKind::kJournal, .name = "turn_started", .limit = 1'000};
+  SessionQuery query{.tenant = local_key({}).tenant, .limit = 1'000};
   do {
-    TERTULIA_CO_TRY_AS(RecordPage page, co_await await<RecordPage>([&](Done<RecordPage> done) {
-                         core.store->read_records(query, std::move(done));
+    TERTULIA_CO_TRY_AS(const SessionPage page, co_await await<SessionPage>([&](Done<SessionPage> done) {
+                         core.store->list(query, std::move(done));
                        }));
-    for (const StoredRecord& stored : page.records) {
-      const Result<JournalEntry> first = parse_form<JournalEntry>(stored.record.payload);
-      // A damaged journal hides one turn, not all the others; whoever opens its branch is told.
-      if (!first || live_turn(first->turn)) continue;
-      found.push_back(interrupted_turn(stored.key, stored.record.stream.branch, *first));
+    for (const SessionSummary& session : page.sessions) {
+      if (auto read = co_await find_interrupted_in(session.key, found); !read) {
+        core.log.warn("journal cannot be read", {{"session", session.key.session}});
+      }
     }
-    query.cursor = std::move(page.next);
+    query.cursor = page.next;
   } while (!query.cursor.empty());
   co_return found;
 }
@@ -88,7 +105,10 @@ Task<Result<LiveTurnPtr>> Engine::Impl::load_stored(SessionKey key, BranchId bra
   }
   // Events are kept for the last turn of a branch only.
   const Transcript& transcript = slot->seat.branch.transcript;
-  TurnOutcome outcome{.turn = turn, .session = key.session, .branch = branch};
+  TurnOutcome outcome;
+  outcome.turn = turn;
+  outcome.session = key.session;
+  outcome.branch = branch;
   if (!transcript.empty()) {
     outcome.revision = transcript.last_revision();
     for (std::size_t i = transcript.turn_start(transcript.size() - 1); i < transcript.size(); ++i) {

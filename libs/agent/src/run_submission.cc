@@ -57,23 +57,13 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
   ++work.iteration;
   work.response = std::move(unfinished.response);
   work.response_noted = true;
-  const auto tools = work.agent->tools->snapshot();
+  const ToolSetPtr tools = work.agent->tools->snapshot();
   const auto first = unfinished.calls - calls_in(*work.response);
   std::uint32_t number = first;
   for (std::size_t i = 0; i < work.response->part_count(); ++i) {
     const Part part = work.response->part(i);
     if (part.kind != PartKind::kToolCall) continue;
-    PlannedCall call{.number = number++,
-                     .call_id = std::string(part.call_id),
-                     .name = std::string(part.name),
-                     .arguments = std::string(part.text)};
-    call.tool = tools->find(call.name);
-    if (call.tool == nullptr) {
-      call.refusal = no_such_tool(*tools, call.name).message();
-    } else {
-      call.tool_class = call.tool->tool->tool_class();
-    }
-    work.calls.push_back(std::move(call));
+    work.calls.push_back(planned_call(tools, part, number++));
   }
   for (ResultNote& note : unfinished.results) work.calls[note.call - first].result = std::move(note.message);
   for (const OpenCall& open : unfinished.open_calls) {
@@ -87,8 +77,7 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
 // Stops the turn when its time is up, and keeps its lease while it runs.
 class Watch {
  public:
-  Watch(EngineCore& core, TurnWork& work, DurableTurn* durable)
-      : core_(core), timer_(core.io), renewal_(core.io) {
+  Watch(EngineCore& core, TurnWork& work, DurableTurn* durable) : timer_(core.io), renewal_(core.io) {
     const Duration left = work.deadline.remaining(core.env.clock());
     if (left != Duration::max()) {
       timer_.expires_after(left);
@@ -121,7 +110,6 @@ class Watch {
   }
 
  private:
-  EngineCore& core_;
   DurableTurn* durable_ = nullptr;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer renewal_;

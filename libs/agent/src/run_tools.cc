@@ -35,6 +35,35 @@ ToolAnswer failed(std::string text, ToolOutcome outcome = ToolOutcome::kError) {
   return answer;
 }
 
+// What a tool said became of a call, as if the call had just given it back.
+class Recalled final : public Tool {
+ public:
+  Recalled(ToolPtr tool, ToolOutput output) : tool_(std::move(tool)), output_(std::move(output)) {}
+  const ToolDefinition& definition() const override { return tool_->definition(); }
+  void run(ToolCall /*call*/, Done<ToolOutput> done) override { done(std::move(output_)); }
+
+ private:
+  ToolPtr tool_;
+  ToolOutput output_;
+};
+
+void probe_tool(const ToolPtr& tool, ToolCall call, const ToolLimits& limits, Clock& clock,
+                Done<std::optional<ToolAnswer>> done) {
+  auto answer = [tool, limits, &clock, done](Result<std::optional<ToolOutput>> probed) {
+    if (!probed || !*probed) {
+      done(probed ? Result<std::optional<ToolAnswer>>(std::nullopt) : std::move(probed).error());
+      return;
+    }
+    run_tool(std::make_shared<Recalled>(tool, **std::move(probed)), {}, limits, clock,
+             [done](Result<ToolAnswer> recalled) { done(std::optional(*std::move(recalled))); });
+  };
+  try {
+    tool->probe(std::move(call), std::move(answer));
+  } catch (const std::exception&) {
+    done(Error(ErrorCode::kToolFailed, "the tool failed when it was asked what became of a call"));
+  }
+}
+
 class Batch {
  public:
   explicit Batch(TurnWork& work) : work_(work), box_(std::make_shared<FinishedBox>()) {
@@ -71,9 +100,9 @@ class Batch {
   void start(std::size_t index) {
     PlannedCall& call = work_.calls[index];
     call.called_at = work_.engine.env.clock().now();
-    if (call.tool == nullptr) {
+    if (call.tool == nullptr && call.recovery != Recovery::kUnknown) {
       box_->push({Finished::What::kAnswer, index, failed(call.refusal)});
-    } else if (call.recovery != Recovery::kRun && call.tool->tool->can_probe()) {
+    } else if (call.tool != nullptr && call.recovery != Recovery::kRun && call.tool->tool->can_probe()) {
       probe(index);
     } else if (call.recovery == Recovery::kUnknown) {
       box_->push({Finished::What::kAnswer, index, failed(std::string(kUnknownText), ToolOutcome::kUnknown)});
@@ -109,18 +138,27 @@ class Batch {
     call.started = true;
     const Duration timeout = call.tool->tool->timeout().value_or(work_.limits().tool_timeout);
     set_timer(index, timeout);
-    call_tool(call.tool, call.arguments, context_of(call, timeout),
-              {.result_bytes = work_.limits().tool_result_bytes}, [box = box_, index](ToolAnswer answer) {
-                box->push({Finished::What::kAnswer, index, std::move(answer)});
+    call_tool(call.tool->tool, call.tool->schema, call.arguments, context_of(call, timeout), limits(),
+              work_.engine.env.clock(), [box = box_, index](Result<ToolAnswer> answer) {
+                box->push({Finished::What::kAnswer, index, *std::move(answer)});
               });
   }
 
+  ToolLimits limits() const { return {.result_bytes = work_.limits().tool_result_bytes}; }
+
   // Asks the tool what became of a call that a crash has hidden.
   void probe(std::size_t index) {
+    const PlannedCall& call = work_.calls[index];
     const Duration timeout = work_.limits().tool_timeout;
     set_timer(index, timeout);
-    probe_tool(work_.calls[index].tool, work_.calls[index].arguments, context_of(work_.calls[index], timeout),
-               {.result_bytes = work_.limits().tool_result_bytes},
+    ToolCall context = context_of(call, timeout);
+    Result<Json> arguments = read_arguments(call.arguments, call.tool->schema, limits());
+    if (!arguments) {
+      box_->push({Finished::What::kAnswer, index, refused_answer(arguments.error())});
+      return;
+    }
+    context.arguments = *std::move(arguments);
+    probe_tool(call.tool->tool, std::move(context), limits(), work_.engine.env.clock(),
                [box = box_, index](Result<std::optional<ToolAnswer>> probed) {
                  Finished finished{.what = Finished::What::kProbed, .call = index};
                  finished.took_effect = !probed || probed->has_value();
@@ -179,7 +217,7 @@ class Batch {
     return {.stream = {.kind = RecordKind::kAsset, .branch = {}, .scope = work_.live->id().text()},
             .number = ++work_.asset_count,
             .time = work_.engine.env.clock().now(),
-            .key = asset.id.text(),
+            .key = AssetId(work_.engine.uuids.make()).text(),
             .name = std::move(asset.media_type),
             .payload = std::move(asset.bytes)};
   }

@@ -71,12 +71,13 @@ Task<Result<void>> load_numbers(EngineCore& engine, const SessionKey& key, Branc
   slot.unfinished.reset();
   slot.unfinished_events.clear();
   TERTULIA_CO_TRY_AS(const auto leases, co_await read_stream(engine, key, lease_stream(branch)));
-  if (leases.empty()) co_return Result<void>();
   BranchNumbers& numbers = slot.seat.numbers;
-  numbers.lease = leases.back().number;
-  TERTULIA_CO_TRY_AS(slot.seat.lease, Lease::parse(leases.back().payload));
-  numbers.journal = slot.seat.lease.journal;
-  numbers.events = slot.seat.lease.events;
+  if (!leases.empty()) {
+    numbers.lease = leases.back().number;
+    TERTULIA_CO_TRY_AS(slot.seat.lease, Lease::parse(leases.back().payload));
+    numbers.journal = slot.seat.lease.journal;
+    numbers.events = slot.seat.lease.events;
+  }
   TERTULIA_CO_TRY_AS(const auto journal, co_await read_stream(engine, key, journal_stream(branch)));
   std::vector<JournalEntry> entries;
   for (const Record& record : journal) {

@@ -48,8 +48,8 @@ struct PlannedCall {
   std::string call_id;
   std::string name;
   std::string arguments;
-  // Null if it cannot run: `refusal` then says why.
-  std::shared_ptr<const RegisteredTool> tool;
+  // Null if there is no such tool: `refusal` then says so.
+  std::shared_ptr<const ToolEntry> tool;
   std::string refusal;
   ToolClass tool_class = ToolClass::kUnsafe;
   Approval approval = Approval::kNotNeeded;
@@ -104,6 +104,9 @@ struct TurnWork {
     return options.model_name.empty() ? agent->model_name : options.model_name;
   }
 };
+
+// A call of a response, with the tool it names if the set has it.
+PlannedCall planned_call(const ToolSetPtr& tools, const Part& part, std::uint32_t number);
 
 // The steps, in the order of docs/life-of-a-turn.md.
 Result<View> prepare_view(TurnWork& work);

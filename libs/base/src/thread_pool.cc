@@ -1,4 +1,5 @@
 #include <deque>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,7 +21,10 @@ class ThreadPool final : public Executor {
       closed_ = true;
       work_.notify_all();
     }
-    for (std::thread& thread : threads_) thread.join();
+    for (std::thread& thread : threads_) {
+      TERTULIA_CHECK(thread.get_id() != std::this_thread::get_id(), "a job destroys the pool that runs it");
+      thread.join();
+    }
   }
 
   Result<void> post(std::function<void()> job) override {
@@ -31,15 +35,30 @@ class ThreadPool final : public Executor {
           .with("limit", static_cast<std::int64_t>(queue_));
     }
     jobs_.push_back(std::move(job));
+    // Those who were woken but have not taken their job yet still count as idle, and their job as waiting.
     if (idle_ >= jobs_.size()) {
       work_.notify_one();
     } else if (threads_.size() < limit_) {
-      threads_.emplace_back([this] { run(); });
+      return start_thread_locked();
     }
     return {};
   }
 
  private:
+  // The machine may refuse a thread: the jobs then wait for those there are.
+  Result<void> start_thread_locked() TERTULIA_REQUIRES(mutex_) {
+    try {
+      threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) {
+        jobs_.pop_back();
+        return Error(ErrorCode::kQueueFull,
+                     "the machine allows no further thread; end other programs or raise its limit");
+      }
+    }
+    return {};
+  }
+
   void run() {
     while (true) {
       std::function<void()> job;

@@ -2,6 +2,7 @@
 
 namespace tertulia {
 
+std::string_view name_of(ToolOutcome outcome) { return enum_name(outcome); }
 std::string_view name_of(ToolClass tool_class) { return enum_name(tool_class); }
 std::string_view name_of(Approval approval) { return enum_name(approval); }
 std::string_view name_of(EndReason reason) { return enum_name(reason); }

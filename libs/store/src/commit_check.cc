@@ -56,6 +56,7 @@ bool needs_branch(RecordKind kind) {
     case RecordKind::kEpisode:
     case RecordKind::kReceipt:
     case RecordKind::kLease:
+    case RecordKind::kSubmission:
       return true;
     case RecordKind::kCheckpoint:
     case RecordKind::kAsset:

@@ -37,6 +37,7 @@ void each_kind(std::vector<StoreCase>& cases) {
       {.kind = RecordKind::kCheckpoint, .scope = "run-1"},
       {.kind = RecordKind::kAsset},
       {.kind = RecordKind::kLease, .branch = main_branch()},
+      {.kind = RecordKind::kSubmission, .branch = main_branch(), .scope = "key-1"},
   };
   for (const StreamId& stream : streams) {
     const std::string kind(name_of(stream.kind));

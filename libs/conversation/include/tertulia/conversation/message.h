@@ -43,6 +43,7 @@ enum class ToolOutcome : std::uint8_t {
   kUnknown,      // it was running when the process died; whether it took effect is not known
   kInterrupted,  // the turn was cancelled or abandoned before it ran
 };
+std::string_view name_of(ToolOutcome outcome);
 
 // One part of a message, as a window into its block: valid while any Message of that block lives.
 //

@@ -12,6 +12,8 @@
 //   kCheckpoint  –        run             checkpoint id    –             opaque
 //   kAsset       –        –               asset id         media type    the bytes
 //   kLease       yes      –               owner id         –             opaque
+//   kSubmission  yes      the client's    that key again   hash of what  opaque
+//                         idempotency key                  was asked
 #pragma once
 
 #include <cstddef>
@@ -37,6 +39,7 @@ enum class RecordKind : std::uint8_t {
   kCheckpoint,
   kAsset,
   kLease,
+  kSubmission,
 };
 std::string_view name_of(RecordKind kind);
 Result<RecordKind> record_kind_named(std::string_view name);

@@ -1,6 +1,7 @@
 // A Tool: something an agent can do.
 //
-//   Tool add = make_tool("add", "Adds two numbers.", [](const Add& sum) { return sum.a + sum.b; });
+//   ToolPtr add = make_tool("add", "Adds two numbers.", {"a", "b"}, [](double a, double b) { return a + b;
+//   });
 //
 // (make_tool is in function_tool.h.) What a crash may do to a running tool is decided by its class: read_only
 // is run again, idempotent is run again with the same key, unsafe, the default, never.
@@ -38,7 +39,7 @@ struct ToolCall {
   // A tool that works for long looks at it now and then.
   CancelToken cancel;
   Deadline deadline;
-  // Where a tool that blocks does it.
+  // Where a tool that blocks does it. Null: where it is called.
   Executor* workers = nullptr;
 };
 
@@ -59,6 +60,8 @@ struct ToolOutput {
   std::vector<ToolAsset> assets{};
   // The conversation ends with this turn.
   bool end_conversation = false;
+  // Why it failed, for the record and a person only: the model is not shown it.
+  std::string detail{};
 
   bool operator==(const ToolOutput&) const = default;
 };

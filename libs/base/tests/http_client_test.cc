@@ -1,0 +1,289 @@
+#include "tertulia/base/http_client.h"
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tertulia/base/env.h"
+
+#include "raw_server.h"
+
+namespace tertulia {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::RawConnection;
+using testing::RawServer;
+using How = HttpEnd::How;
+
+HttpClientOptions direct() { return {.proxy = ""}; }
+
+struct Exchange {
+  HttpHead head;
+  std::string body;
+  HttpEnd end;
+};
+
+Exchange run(HttpClient& client, HttpRequest request, const CancelToken& cancel = {}) {
+  Exchange exchange;
+  std::promise<void> ended;
+  client.send(std::move(request),
+              {.on_head = [&](const HttpHead& head) -> Result<void> {
+                 exchange.head = head;
+                 return {};
+               },
+               .on_body = [&](std::string_view bytes) -> Result<void> {
+                 exchange.body += bytes;
+                 return {};
+               },
+               .on_end =
+                   [&](HttpEnd end) {
+                     exchange.end = std::move(end);
+                     ended.set_value();
+                   }},
+              cancel);
+  ended.get_future().get();
+  return exchange;
+}
+
+TEST(HttpClient, SendsHeadersAndBodyAndReadsTheAnswer) {
+  std::promise<std::string> seen;
+  RawServer server([&](RawConnection& client) {
+    seen.set_value(client.read_request());
+    client.send("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello");
+  });
+  HttpClient client(direct());
+  const Exchange exchange =
+      run(client, {.method = "POST",
+                   .url = server.url("/v1?x=1"),
+                   .headers = {{"X-One", "1"}},
+                   .secret_headers = {{"Authorization", "Bearer ", std::make_shared<const Secret>("sesame")}},
+                   .body = "{}"});
+  EXPECT_EQ(exchange.end.how, How::kComplete) << exchange.end.sentence;
+  EXPECT_EQ(exchange.head.status, 200);
+  EXPECT_EQ(exchange.head.header("content-TYPE"), "text/plain");
+  EXPECT_EQ(exchange.body, "hello");
+  const std::string request = seen.get_future().get();
+  EXPECT_THAT(request, HasSubstr("POST /v1?x=1 HTTP/1.1\r\n"));
+  EXPECT_THAT(request, HasSubstr("X-One: 1\r\n"));
+  EXPECT_THAT(request, HasSubstr("Authorization: Bearer sesame\r\n"));
+  EXPECT_THAT(request, Not(HasSubstr("Expect:")));
+  EXPECT_TRUE(request.ends_with("\r\n\r\n{}"));
+}
+
+TEST(HttpClient, HandsOverEachChunkAsItComes) {
+  std::latch first_seen(1);
+  RawServer server([&](RawConnection& client) {
+    client.read_request();
+    client.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+    first_seen.wait();
+    client.send("3\r\ntwo\r\n0\r\n\r\n");
+  });
+  HttpClient client(direct());
+  std::promise<HttpEnd> ended;
+  std::string body;
+  client.send({.url = server.url()}, {.on_body = [&](std::string_view bytes) -> Result<void> {
+                                        if (body.empty()) first_seen.count_down();
+                                        body += bytes;
+                                        return {};
+                                      },
+                                      .on_end = [&](HttpEnd end) { ended.set_value(std::move(end)); }});
+  EXPECT_EQ(ended.get_future().get().how, How::kComplete);
+  EXPECT_EQ(body, "onetwo");
+}
+
+TEST(HttpClient, ACancelClosesTheConnection) {
+  std::promise<void> closed;
+  std::latch asked(1);
+  RawServer server([&](RawConnection& client) {
+    client.read_request();
+    client.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+    asked.count_down();
+    client.wait_for_close();
+    closed.set_value();
+  });
+  HttpClient client(direct());
+  CancelSource source;
+  auto exchange = std::async([&] { return run(client, {.url = server.url()}, source.token()); });
+  asked.wait();
+  source.cancel(CancelReason::kUser);
+  EXPECT_EQ(exchange.get().end.how, How::kCancelled);
+  closed.get_future().get();
+}
+
+TEST(HttpClient, WhatWasCancelledBeforeIsNotSent) {
+  RawServer server([](RawConnection& client) { client.read_request(); });
+  HttpClient client(direct());
+  CancelSource source;
+  source.cancel(CancelReason::kUser);
+  EXPECT_EQ(run(client, {.url = server.url()}, source.token()).end.how, How::kCancelled);
+  EXPECT_EQ(server.connections(), 0);
+}
+
+TEST(HttpClient, AHandlerCanStopAndSayWhy) {
+  RawServer server([](RawConnection& client) {
+    client.read_request();
+    client.send("HTTP/1.1 200 OK\r\n\r\n");
+    while (client.send("more and more ")) {
+    }
+  });
+  HttpClient client(direct());
+  std::promise<HttpEnd> ended;
+  client.send({.url = server.url()}, {.on_body = [](std::string_view) -> Result<void> {
+                                        return Error(ErrorCode::kBadStream, "enough");
+                                      },
+                                      .on_end = [&](HttpEnd end) { ended.set_value(std::move(end)); }});
+  const HttpEnd end = ended.get_future().get();
+  EXPECT_EQ(end.how, How::kStopped);
+  EXPECT_EQ(end.error->code(), ErrorCode::kBadStream);
+}
+
+// What a server does once it has the request, and how the exchange ends.
+How end_of(const std::string& answer, HttpRequest request = {}) {
+  RawServer server([&](RawConnection& client) {
+    client.read_request();
+    client.send(answer);
+  });
+  HttpClient client(direct());
+  request.url = server.url();
+  return run(client, std::move(request)).end.how;
+}
+
+TEST(HttpClient, TellsACutFromAnEnd) {
+  EXPECT_EQ(end_of("HTTP/1.1 200 OK\r\n\r\nuntil the end"), How::kComplete);
+  EXPECT_EQ(end_of("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"), How::kCut);
+  EXPECT_EQ(end_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n"), How::kCut);
+  EXPECT_EQ(end_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), How::kCut);
+  EXPECT_EQ(end_of("HTTP/1.1 200"), How::kCut);
+  EXPECT_EQ(end_of("good evening\r\n\r\n"), How::kCut);
+  EXPECT_EQ(end_of(""), How::kCut);
+}
+
+TEST(HttpClient, KeepsToItsLimits) {
+  EXPECT_EQ(end_of("HTTP/1.1 200 OK\r\n\r\n" + std::string(5000, 'x'), {.body_limit = 1000}), How::kTooLarge);
+  EXPECT_EQ(end_of("HTTP/1.1 200 OK\r\nX: " + std::string(5000, 'x') + "\r\n\r\n", {.header_limit = 1000}),
+            How::kTooLarge);
+}
+
+TEST(HttpClient, TakesNoCompressedBodyItDidNotAskFor) {
+  EXPECT_EQ(end_of("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nbomb"), How::kCut);
+}
+
+TEST(HttpClient, DoesNotFollowRedirects) {
+  RawServer server([](RawConnection& client) {
+    client.read_request();
+    client.send("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n");
+  });
+  HttpClient client(direct());
+  EXPECT_EQ(run(client, {.url = server.url()}).head.status, 302);
+  EXPECT_EQ(server.connections(), 1);
+}
+
+TEST(HttpClient, EndsAtTheDeadlineAndAtTooLongASilence) {
+  RawServer server([](RawConnection& client) {
+    client.read_request();
+    client.send("HTTP/1.1 200 OK\r\n\r\nfirst");
+    client.wait_for_close();
+  });
+  HttpClient client(direct());
+  const Deadline soon = Deadline::after(milliseconds(50), real_env().clock());
+  EXPECT_EQ(run(client, {.url = server.url(), .deadline = soon}).end.how, How::kDeadline);
+  const Exchange silent = run(client, {.url = server.url(), .idle_timeout = milliseconds(50)});
+  EXPECT_EQ(silent.end.how, How::kIdle);
+  EXPECT_EQ(silent.body, "first");
+}
+
+TEST(HttpClient, SaysWhatItCannotReach) {
+  std::uint16_t port = 0;
+  {
+    RawServer gone([](RawConnection&) {});
+    port = gone.port();
+  }
+  HttpClient client(direct());
+  const Exchange exchange = run(client, {.url = "http://127.0.0.1:" + std::to_string(port) + "/secret-path"});
+  EXPECT_EQ(exchange.end.how, How::kUnreachable);
+  EXPECT_THAT(exchange.end.sentence, HasSubstr("127.0.0.1"));
+  EXPECT_THAT(exchange.end.sentence, Not(HasSubstr("secret-path")));
+  EXPECT_EQ(run(client, {.url = "file:///etc/passwd"}).end.how, How::kBadUrl);
+  EXPECT_EQ(run(client, {.url = ""}).end.how, How::kBadUrl);
+  EXPECT_EQ(run(client, {.url = "http://127.0.0.1/", .headers = {{"X", "a\r\nY: b"}}}).end.how, How::kBadUrl);
+}
+
+TEST(HttpClient, SpeaksThroughAProxy) {
+  std::promise<std::string> seen;
+  RawServer proxy([&](RawConnection& client) {
+    seen.set_value(client.read_request());
+    client.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  });
+  HttpClient client({.proxy = proxy.url()});
+  EXPECT_EQ(run(client, {.url = "http://model.invalid/v1"}).head.status, 200);
+  EXPECT_THAT(seen.get_future().get(), HasSubstr("GET http://model.invalid/v1 HTTP/1.1"));
+}
+
+TEST(HttpClient, CarriesManyStreamsOnOneThread) {
+  constexpr int kStreams = 300;
+  std::latch all_asked(kStreams);
+  RawServer server([&](RawConnection& client) {
+    client.read_request();
+    all_asked.arrive_and_wait();
+    client.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+  });
+  HttpClient client(direct());
+  std::latch ended(kStreams);
+  std::atomic<int> complete{0};
+  for (int i = 0; i < kStreams; ++i) {
+    client.send({.url = server.url()}, {.on_end = [&](const HttpEnd& end) {
+                  if (end.how == How::kComplete) ++complete;
+                  ended.count_down();
+                }});
+  }
+  ended.wait();
+  EXPECT_EQ(complete, kStreams);
+}
+
+TEST(HttpClient, EndsWhatIsUnderWayWhenItIsDestroyed) {
+  std::latch asked(1);
+  RawServer server([&](RawConnection& client) {
+    client.read_request();
+    asked.count_down();
+    client.wait_for_close();
+  });
+  std::promise<How> ended;
+  {
+    HttpClient client(direct());
+    client.send({.url = server.url()}, {.on_end = [&](const HttpEnd& end) { ended.set_value(end.how); }});
+    asked.wait();
+  }
+  EXPECT_EQ(ended.get_future().get(), How::kClosed);
+}
+
+TEST(HttpClient, MayBeDestroyedByItsOwnHandler) {
+  RawServer server([](RawConnection& client) {
+    client.read_request();
+    client.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  });
+  auto client = std::make_shared<HttpClient>(direct());
+  HttpClient& raw = *client;
+  std::promise<void> ended;
+  raw.send({.url = server.url()}, {.on_end = [&ended, held = std::move(client)](const HttpEnd&) mutable {
+             held.reset();
+             ended.set_value();
+           }});
+  ended.get_future().get();
+}
+
+TEST(HttpClient, IsSharedByThoseWhoAskForTheSame) {
+  const auto one = HttpClient::shared(direct());
+  EXPECT_EQ(HttpClient::shared(direct()), one);
+  EXPECT_NE(HttpClient::shared({.proxy = "http://127.0.0.1:1"}), one);
+}
+
+}  // namespace
+}  // namespace tertulia

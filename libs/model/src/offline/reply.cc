@@ -1,0 +1,237 @@
+#include "offline/reply.h"
+
+#include <algorithm>
+
+#include "offline/words.h"
+
+namespace tertulia::offline {
+namespace {
+
+constexpr std::string_view kWhoIAm =
+    "I am Tertulia's offline model: fixed rules, no network, and no knowledge beyond this conversation.";
+
+std::vector<Fact> known_facts(const Reading& reading) {
+  std::vector<Fact> facts;
+  for (const Exchange& exchange : reading.history) {
+    for (Fact& fact : facts_in(exchange.user)) facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+std::string latest(const std::vector<Fact>& facts, std::string_view about) {
+  const auto found =
+      std::find_if(facts.rbegin(), facts.rend(), [&](const Fact& fact) { return fact.about == about; });
+  return found == facts.rend() ? std::string() : found->sentence();
+}
+
+std::string all_facts(const std::vector<Fact>& facts, std::string_view about) {
+  std::string result;
+  for (const Fact& fact : facts) {
+    if (!about.empty() && fact.about != about) continue;
+    if (!result.empty()) result += " ";
+    result += fact.sentence();
+  }
+  return result;
+}
+
+// What the user wants to hear of themselves; empty if they do not ask for it.
+std::string about_user(const std::string& question, const std::vector<std::string>& words) {
+  if (has_any(words, {"my name", "who am i"}) && !has_any(words, {"name is"})) return "name";
+  if (has_any(words, {"where do i live"})) return "home";
+  if (has_any(words, {"where am i from", "where do i come from"})) return "origin";
+  if (has_any(words, {"how old am i"})) return "age";
+  if (has_any(words, {"where do i work", "what do i do for"})) return "work";
+  if (has_any(words, {"what do i like", "what do i love", "what do i enjoy"})) return "likes";
+  if (has_any(words, {"to remember"}) && question.find('?') != std::string::npos) return "note";
+  if (has_any(words, {"know about me", "remember about me", "remember of me"})) return "all";
+  for (const std::string_view start : {"what is my ", "what's my ", "who is my ", "which is my "}) {
+    const std::string low = lower(question);
+    const std::size_t at = low.find(start);
+    if (at == std::string::npos) continue;
+    std::string_view rest = trim(std::string_view(low).substr(at + start.size()));
+    while (!rest.empty() && (rest.back() == '?' || rest.back() == '.')) rest.remove_suffix(1);
+    return "your " + std::string(rest);
+  }
+  return "";
+}
+
+std::optional<std::string> answer_about_user(const Reading& reading, const std::vector<std::string>& words) {
+  const std::string about = about_user(reading.question, words);
+  if (about.empty()) return std::nullopt;
+  const std::vector<Fact> facts = known_facts(reading);
+  std::string answer;
+  if (about == "all" || about == "likes" || about == "note") {
+    answer = all_facts(facts, about == "all" ? "" : about);
+  } else {
+    answer = latest(facts, about);
+  }
+  if (!answer.empty()) return answer;
+  if (auto quote = quote_for(reading)) return quote;
+  if (about == "all") return "You have not told me anything about yourself in this conversation.";
+  if (about == "name") return "You have not told me your name in this conversation.";
+  return "You have not told me that in this conversation.";
+}
+
+std::optional<std::string> take_note(const Reading& reading) {
+  const std::vector<Fact> facts = facts_in(reading.question);
+  if (facts.empty()) return std::nullopt;
+  std::string start = "Noted for this conversation.";
+  const auto name = std::ranges::find(facts, "name", &Fact::about);
+  if (name != facts.end()) start = "Nice to meet you, " + name->value + ".";
+  std::string rest;
+  for (const Fact& fact : facts) {
+    if (fact.about == "name") continue;
+    rest += " ";
+    rest += fact.about == "note" ? "I will remember: " + fact.value + "." : fact.sentence();
+  }
+  return start + rest;
+}
+
+// From the results of the tools of this turn.
+std::string told_by_tools(const Reading& reading) {
+  std::string text;
+  for (const ToolRun& run : reading.runs) {
+    if (!text.empty()) text += " ";
+    const std::string output = shortened(run.output, 2000);
+    switch (run.outcome) {
+      case ToolOutcome::kOk:
+        text += output.empty() ? "The tool " + run.tool + " has done it."
+                               : "The tool " + run.tool + " says: " + output;
+        break;
+      case ToolOutcome::kError:
+        text += "The tool " + run.tool + " failed: " + output;
+        break;
+      case ToolOutcome::kDenied:
+        text += "I was not allowed to use the tool " + run.tool + ", so I cannot tell.";
+        break;
+      case ToolOutcome::kUnknown:
+        text +=
+            "Whether the tool " + run.tool + " took effect is not known; please look before trying again.";
+        break;
+      case ToolOutcome::kInterrupted:
+        text += "The tool " + run.tool + " was stopped before it ran.";
+        break;
+    }
+  }
+  return text;
+}
+
+std::string names_of(const ToolBox& tools) {
+  std::string names;
+  for (const KnownTool& tool : tools.tools()) names += (names.empty() ? "" : ", ") + tool.name;
+  return names;
+}
+
+std::string abilities(const ToolBox& tools) {
+  std::string text =
+      "I do sums, remember what you tell me in this conversation, and quote the documents I am given.";
+  if (!tools.empty()) text += " I have these tools: " + names_of(tools) + ".";
+  return text;
+}
+
+// The first sentence of each thing said or given, since that is all it can do.
+std::string extract(const Reading& reading) {
+  std::string text = "I cannot write a summary, being an offline model; this is an extract.";
+  const std::size_t first = reading.history.size() > 6 ? reading.history.size() - 6 : 0;
+  for (std::size_t i = first; i < reading.history.size(); ++i) {
+    text += " You: \"" + shortened(reading.history[i].user, 120) + "\"";
+    if (!reading.history[i].answer.empty())
+      text += " Answer: \"" + shortened(reading.history[i].answer, 120) + "\"";
+  }
+  for (const Document& document : reading.documents) {
+    const std::vector<std::string> sentences = sentences_of(document.text);
+    if (!sentences.empty())
+      text += " " + (document.source.empty() ? "Context" : document.source) + ": \"" +
+              shortened(sentences.front(), 200) + "\"";
+  }
+  return text;
+}
+
+bool asks_time(const std::vector<std::string>& words) {
+  return has_any(words, {"what time", "the time", "what date", "the date", "today's date", "what day",
+                         "current time", "current date"});
+}
+
+bool says_goodbye(const std::vector<std::string>& words) {
+  return has_any(words, {"goodbye", "good bye", "bye", "end the conversation", "end this conversation",
+                         "close the conversation", "that's all for today", "end the session"});
+}
+
+bool is_beyond_us(const std::vector<std::string>& words) {
+  return has_any(words,
+                 {"translate", "write a", "write me", "write some", "rewrite", "poem", "essay", "draw"});
+}
+
+std::optional<Reply> tool_intents(const ToolBox& tools, const std::vector<std::string>& words,
+                                  bool may_call) {
+  if (says_goodbye(words)) {
+    auto call = may_call ? tools.for_end("The user said goodbye.") : std::nullopt;
+    if (call) return Reply{.calls = {*std::move(call)}};
+    return Reply{.text = "Goodbye."};
+  }
+  if (asks_time(words)) {
+    auto call = may_call ? tools.for_time() : std::nullopt;
+    if (call) return Reply{.calls = {*std::move(call)}};
+    return Reply{.text = "I have no clock: I am Tertulia's offline model, and no tool here tells the time."};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> small_talk(const Reading& reading, const ToolBox& tools,
+                                      const std::vector<std::string>& words, const OfflineOptions& options) {
+  if (has_any(words,
+              {"who are you", "what are you", "your name", "are you real", "are you an ai", "which model"}))
+    return std::string(kWhoIAm) + " " + options.how_to_configure;
+  if (has_any(words, {"what can you do", "help", "how can you help"}))
+    return std::string(kWhoIAm) + " " + abilities(tools);
+  if (has_any(words, {"summarise", "summarize", "summary", "sum up"})) return extract(reading);
+  if (words.size() <= 4 && has_any(words, {"thanks", "thank you"})) return "You are welcome.";
+  if (words.size() <= 4 &&
+      has_any(words, {"hello", "hi", "hey", "good morning", "good evening", "good day"})) {
+    const std::vector<Fact> facts = known_facts(reading);
+    const auto name =
+        std::find_if(facts.rbegin(), facts.rend(), [](const Fact& fact) { return fact.about == "name"; });
+    const std::string whom = name == facts.rend() ? "" : ", " + name->value;
+    return "Hello" + whom + ". " + std::string(kWhoIAm) + " " + abilities(tools);
+  }
+  return std::nullopt;
+}
+
+std::string fallback(const Reading& reading, const ToolBox& tools, const OfflineOptions& options) {
+  std::string text = "You said: \"" + shortened(reading.question, 160) + "\" I cannot answer that. ";
+  text += kWhoIAm;
+  text += " " + abilities(tools) + " " + options.how_to_configure;
+  return text;
+}
+
+}  // namespace
+
+Reply reply_to(const Reading& reading, const ToolBox& tools, const ReplyRules& rules,
+               const OfflineOptions& options) {
+  if (std::optional<Reply> sums = reckon(reading, tools, rules)) return *std::move(sums);
+  const std::vector<std::string> words = words_of(reading.question);
+  if (!reading.runs.empty()) {
+    if (says_goodbye(words) && reading.runs.back().outcome == ToolOutcome::kOk) return {.text = "Goodbye."};
+    return {.text = told_by_tools(reading)};
+  }
+  const bool may_call = rules.tool_choice != ToolChoice::kNone;
+  if (auto intent = tool_intents(tools, words, may_call)) return *std::move(intent);
+  std::string missing;
+  if (may_call) {
+    const bool is_plain = about_user(reading.question, words).empty() && facts_in(reading.question).empty();
+    auto call = is_plain ? tools.for_question(reading.question, missing) : std::nullopt;
+    if (!call && rules.tool_choice == ToolChoice::kRequired) call = tools.any(reading.question);
+    if (call) return {.calls = {*std::move(call)}};
+  }
+  if (auto answer = small_talk(reading, tools, words, options)) return {.text = *std::move(answer)};
+  if (auto answer = answer_about_user(reading, words)) return {.text = *std::move(answer)};
+  if (auto answer = take_note(reading)) return {.text = *std::move(answer)};
+  if (!missing.empty()) return {.text = missing};
+  if (!is_beyond_us(words)) {
+    if (auto quote = quote_for(reading)) return {.text = *std::move(quote)};
+  }
+  if (words.empty()) return {.text = "There is nothing to answer yet. " + abilities(tools)};
+  return {.text = fallback(reading, tools, options)};
+}
+
+}  // namespace tertulia::offline
