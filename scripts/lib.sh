@@ -20,6 +20,7 @@ PACKAGES=(
   libfmt-dev
   libgmock-dev
   libgtest-dev
+  libre2-dev
   libsodium-dev
   libsqlite3-dev
   libspdlog-dev

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "tertulia/agent/agent.h"
-#include "tertulia/model/make_model.h"
+#include "tertulia/model/model_catalog.h"
 #include "tertulia/model/offline_model.h"
 #include "tertulia/store/sqlite_store.h"
 
@@ -67,8 +67,11 @@ AgentBuilder& AgentBuilder::with_memory(MemoryConfig memory) {
 }
 
 AgentBuilder& AgentBuilder::with_provider(std::string_view provider, std::string_view model, Secret key) {
-  Result<NamedModel> made =
-      make_model({.provider = std::string(provider), .model = std::string(model), .key = std::move(key)});
+  ModelConfig config;
+  config.name = model.empty() ? std::string(provider) : std::string(provider) + "/" + std::string(model);
+  config.provider.key = std::move(key);
+  config.environment = process_environment();
+  Result<ConfiguredModel> made = make_model(config);
   if (!parts_->keep(made)) return *this;
   return with_model(made->model, made->name);
 }
