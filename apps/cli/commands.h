@@ -29,6 +29,7 @@ struct Context {
   void run(const std::function<Result<void>()>& work);
 };
 
+void add_chat(CLI::App& app, Context& context);
 void add_tokens(CLI::App& app, Context& context);
 void add_config(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);

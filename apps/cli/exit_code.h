@@ -13,6 +13,7 @@ inline constexpr int kExitNoInput = 66;     // a file is not there
 inline constexpr int kExitIo = 74;          // the disk is full or failed
 inline constexpr int kExitTryAgain = 75;    // somebody else has it: try again
 inline constexpr int kExitNotAllowed = 77;  // the system or a rule forbids it
+inline constexpr int kExitInterrupted = 130;  // Ctrl-C
 inline constexpr int kExitBadConfig = 78;   // the configuration is wrong
 
 int exit_code_of(ErrorCode code);

@@ -50,6 +50,7 @@ void add_commands(CLI::App& app, Context& context) {
       "Exit codes: 0 done · 1 refused · 2 usage · 65 bad input · 66 not there · 74 disk · 75 in use · 77 not "
       "allowed · "
       "78 configuration");
+  add_chat(app, context);
   add_sessions(app, context);
   add_branches(app, context);
   add_messages(app, context);

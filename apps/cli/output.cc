@@ -77,6 +77,10 @@ std::string Output::styled(Style style, std::string_view text) const {
   return in_style(style, text, colour_out);
 }
 
+std::string Output::styled_err(Style style, std::string_view text) const {
+  return in_style(style, text, colour_err);
+}
+
 void Output::print(std::string_view text) const { write_all(STDOUT_FILENO, text); }
 
 void Output::line(std::string_view text) const { print(std::string(text) + "\n"); }

@@ -20,6 +20,8 @@ struct Output {
 
   // The text in a style, or as it is where there is no colour.
   std::string styled(Style style, std::string_view text) const;
+  // The same for standard error.
+  std::string styled_err(Style style, std::string_view text) const;
 
   // Writes to standard output. Ends the program quietly (141) when nobody reads any more.
   void print(std::string_view text) const;

@@ -69,7 +69,7 @@ AgentBuilder& AgentBuilder::with_memory(MemoryConfig memory) {
 AgentBuilder& AgentBuilder::with_provider(std::string_view provider, std::string_view model, Secret key) {
   ModelConfig config;
   config.name = model.empty() ? std::string(provider) : std::string(provider) + "/" + std::string(model);
-  config.provider.key = std::move(key);
+  if (!key.empty()) config.provider.key = std::make_shared<const Secret>(std::move(key));
   config.environment = process_environment();
   Result<ConfiguredModel> made = make_model(config);
   if (!parts_->keep(made)) return *this;
@@ -120,6 +120,9 @@ Result<Agent> AgentBuilder::build() {
   definition->model = parts_->model;
   definition->model_name = parts_->model_name;
   definition->tools = parts_->tools;
+  if (definition->spec.model.empty()) {
+    definition->spec.model = parts_->model_name.empty() ? "custom" : parts_->model_name;
+  }
   TERTULIA_TRY(check_spec(definition->spec));
   if (!parts_->engine) {
     if (parts_->directory) {

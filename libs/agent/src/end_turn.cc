@@ -1,4 +1,6 @@
 // Steps 8 and 9, and how a turn ends that is cut short.
+#include <algorithm>
+
 #include "turn_work.h"
 
 namespace tertulia {
@@ -80,6 +82,7 @@ Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::st
                       .finish = work.finish,
                       .reason = std::move(reason)};
   TERTULIA_CO_TRY_AS(Turn turn, Turn::seal(work.draft));
+  std::ranges::sort(work.tool_records, {}, &ToolCallRecord::number);
   TERTULIA_CO_TRY_AS(outcome.revision,
                      co_await work.writer.commit({.turn = std::move(turn),
                                                   .tool_calls = std::move(work.tool_records),

@@ -43,28 +43,52 @@ std::uint32_t calls_in(const Message& response) {
   return calls;
 }
 
+// The audit trail of calls that came to their end before the process did; how long they took is not known.
+void record_done(TurnWork& work, const ToolSetPtr& tools, const Message& response,
+                 std::span<const Message> results, std::uint32_t first) {
+  std::uint32_t number = first;
+  for (std::size_t i = 0; i < response.part_count(); ++i) {
+    const Part part = response.part(i);
+    if (part.kind != PartKind::kToolCall) continue;
+    PlannedCall call = planned_call(tools, part, number);
+    const Message& result = results[number - first];
+    ++number;
+    if (!result.valid()) continue;
+    call.called_at = result.time();
+    record_call(work, call, std::string(result.part(0).text), result.part(0).outcome);
+    work.tool_records.back().duration = Duration::zero();
+  }
+}
+
 // Puts back what the journal says was done.
 void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
   work.draft = std::move(unfinished.draft);
   work.call_count = unfinished.calls;
   work.answered = unfinished.next == NextStep::kCommit;
   // The limits go on counting where they were as far as the journal tells.
-  for (const Message& message : work.draft.messages()) {
-    if (message.role() == Role::kAssistant) ++work.iteration;
-    if (message.has_tool_calls()) ++work.tool_rounds;
+  const ToolSetPtr tools = work.agent->tools->snapshot();
+  const std::span<const Message> messages = work.draft.messages();
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].role() == Role::kAssistant) ++work.iteration;
+    if (!messages[i].has_tool_calls()) continue;
+    ++work.tool_rounds;
+    record_done(work, tools, messages[i], messages.subspan(i + 1), number);
+    number += calls_in(messages[i]);
   }
   if (!unfinished.response) return;
   ++work.iteration;
   work.response = std::move(unfinished.response);
   work.response_noted = true;
-  const ToolSetPtr tools = work.agent->tools->snapshot();
-  const auto first = unfinished.calls - calls_in(*work.response);
-  std::uint32_t number = first;
+  const std::uint32_t first = number;
   for (std::size_t i = 0; i < work.response->part_count(); ++i) {
     const Part part = work.response->part(i);
     if (part.kind != PartKind::kToolCall) continue;
     work.calls.push_back(planned_call(tools, part, number++));
   }
+  std::vector<Message> results(work.calls.size());
+  for (const ResultNote& note : unfinished.results) results[note.call - first] = note.message;
+  record_done(work, tools, *work.response, results, first);
   for (ResultNote& note : unfinished.results) work.calls[note.call - first].result = std::move(note.message);
   for (const OpenCall& open : unfinished.open_calls) {
     PlannedCall& call = work.calls[open.number - first];

@@ -15,7 +15,7 @@ class TurnTest : public AgentTest {};
 TEST_F(TurnTest, AnAnswerIsStreamedAndStored) {
   model->add(ModelStep().expect_last_user("Hello").say("Good ", "evening."));
   const Agent agent = make_agent();
-  Run run = agent.run("Hello", "s");
+  auto run = agent.run("Hello", "s");
   EXPECT_THAT(names_of(run), ElementsAre("turn_started", "iteration", "text_started", "text_delta Good ",
                                          "text_delta evening.", "text_ended", "turn_committed"));
   const TurnOutcome outcome = run.result().value();
@@ -46,11 +46,11 @@ TEST_F(TurnTest, AToolIsRunOnceAndItsResultIsGivenToTheModel) {
                  })
                  .say("It is 30."));
   const Agent agent = make_agent({add_tool()});
-  Run run = agent.run("Add 10 and 20", "s");
-  EXPECT_THAT(names_of(run),
-              ElementsAre("turn_started", "iteration", "tool_call_started", "tool_call_arguments",
-                          "tool_call_result", "iteration", "text_started", "text_delta It is 30.", "text_ended",
-                          "turn_committed"));
+  auto run = agent.run("Add 10 and 20", "s");
+  EXPECT_THAT(
+      names_of(run),
+      ElementsAre("turn_started", "iteration", "tool_call_started", "tool_call_arguments", "tool_call_result",
+                  "iteration", "text_started", "text_delta It is 30.", "text_ended", "turn_committed"));
   EXPECT_THAT(ledger->entries(), ElementsAre("add 10 20"));
   EXPECT_THAT(transcript("s"), ElementsAre("user: Add 10 and 20", R"(assistant: call add {"a":10,"b":20})",
                                            "tool: 30", "assistant: It is 30."));
@@ -63,11 +63,11 @@ TEST_F(TurnTest, EachCallLeavesARecord) {
   const Agent agent = make_agent({add_tool()});
   agent.run("Go", "s").result().value();
   const SessionKey key = local_key(SessionId::parse("s").value());
-  const RecordPage page = read_records(*store, {.tenant = key.tenant,
-                                                .owner = key.owner,
-                                                .session = key.session,
-                                                .kind = RecordKind::kToolCall})
-                              .value();
+  const RecordPage page =
+      read_records(
+          *store,
+          {.tenant = key.tenant, .owner = key.owner, .session = key.session, .kind = RecordKind::kToolCall})
+          .value();
   ASSERT_EQ(page.records.size(), 2U);
   const auto first = parse_form<ToolCallRecord>(page.records[0].record.payload).value();
   EXPECT_EQ(first.tool, "add");
@@ -104,9 +104,10 @@ TEST_F(TurnTest, ReusedCallIdsAreToldApartByTheirOrder) {
   model->add(ModelStep().say("Done."));
   const Agent agent = make_agent({add_tool()});
   agent.run("Go", "s").result().value();
-  EXPECT_THAT(transcript("s"),
-              ElementsAre("user: Go", R"(assistant: call add {"a":1,"b":1} call add {"a":2,"b":2})", "tool: 2",
-                          "tool: 4", R"(assistant: call add {"a":3,"b":3})", "tool: 6", "assistant: Done."));
+  EXPECT_THAT(
+      transcript("s"),
+      ElementsAre("user: Go", R"(assistant: call add {"a":1,"b":1} call add {"a":2,"b":2})", "tool: 2",
+                  "tool: 4", R"(assistant: call add {"a":3,"b":3})", "tool: 6", "assistant: Done."));
 }
 
 TEST_F(TurnTest, AnUnknownToolGetsAResultThatNamesTheNearest) {
@@ -166,7 +167,7 @@ TEST_F(TurnTest, AtTheLimitOfRoundsTheModelAnswersWithoutTools) {
                  .say("Enough.")
                  .call("add", R"({"a":3,"b":3})"));
   const Agent agent = make_agent({add_tool()});
-  Run run = agent.run("Go", "s");
+  auto run = agent.run("Go", "s");
   EXPECT_EQ(run.result().value().text, "Enough.");
   EXPECT_THAT(ledger->entries(), ElementsAre("add 1 1", "add 2 2"));
   EXPECT_EQ(transcript("s").back(), "assistant: Enough.");
@@ -203,10 +204,10 @@ TEST_F(TurnTest, ErrorsInARowEndTheToolsAndASuccessForgivesThem) {
 TEST_F(TurnTest, ARetryAfterPartialTextIsToldByAReset) {
   model->add(ModelStep().say("Wrong").retry("the line broke").say("Right."));
   const Agent agent = make_agent();
-  Run run = agent.run("Go", "s");
-  EXPECT_THAT(names_of(run), ElementsAre("turn_started", "iteration", "text_started", "text_delta Wrong", "retry",
-                                         "reset", "text_started", "text_delta Right.", "text_ended",
-                                         "turn_committed"));
+  auto run = agent.run("Go", "s");
+  EXPECT_THAT(names_of(run),
+              ElementsAre("turn_started", "iteration", "text_started", "text_delta Wrong", "retry", "reset",
+                          "text_started", "text_delta Right.", "text_ended", "turn_committed"));
   EXPECT_EQ(transcript("s").back(), "assistant: Right.");
 }
 
@@ -223,7 +224,7 @@ TEST_F(TurnTest, ARefusedRequestLeavesNoTraceInTheHistory) {
 TEST_F(TurnTest, ATurnWhoseModelIsAwayIsParkedAndFinishedBeforeTheNext) {
   model->add(ModelStep().fail(ErrorCode::kModelUnavailable, "away"));
   const Agent agent = make_agent();
-  Run run = agent.run("First", "s");
+  auto run = agent.run("First", "s");
   EXPECT_THAT(names_of(run), ElementsAre("turn_started", "iteration", "turn_failed"));
   EXPECT_EQ(run.result().error().code(), ErrorCode::kModelUnavailable);
   ASSERT_EQ(agent.engine()->interrupted().value().size(), 1U);
@@ -247,8 +248,8 @@ TEST_F(TurnTest, AParkedTurnCanBeResumedOrAbandoned) {
   model->add(ModelStep().say("Yes."));
   EXPECT_EQ(code_of(agent.run("Second", "s")), ErrorCode::kModelUnavailable);
   agent.run("Third", "s", {.on_interrupted = OnInterrupted::kAbandon}).result().value();
-  EXPECT_THAT(transcript("s"), ElementsAre("user: First", "assistant: Here I am.", "user: Second", "user: Third",
-                                           "assistant: Yes."));
+  EXPECT_THAT(transcript("s"), ElementsAre("user: First", "assistant: Here I am.", "user: Second",
+                                           "user: Third", "assistant: Yes."));
 }
 
 TEST_F(TurnTest, RunsWithoutASessionRememberNothing) {
@@ -264,8 +265,10 @@ TEST_F(TurnTest, ABranchInMemoryGrowsAndIsSavedByHand) {
   model->add(ModelStep().say("One."));
   model->add(ModelStep().expect_messages(3).say("Two."));
   AgentBuilder builder;
-  const Agent agent =
-      builder.with_model(model, "script").with_session_store(store, /*persist_after_turn=*/false).build().value();
+  const Agent agent = builder.with_model(model, "script")
+                          .with_session_store(store, /*persist_after_turn=*/false)
+                          .build()
+                          .value();
   SessionAndBranch made = agent.load_session_and_branch("s").value();
   for (const Event& event : agent.run("First", made.branch)) EXPECT_NE(event.kind, EventKind::kTurnFailed);
   for (const Event& event : agent.run("Second", made.branch)) EXPECT_NE(event.kind, EventKind::kTurnFailed);
@@ -313,7 +316,7 @@ TEST_F(TurnTest, BadInputIsRefusedByNameAndChangesNothing) {
   EXPECT_EQ(code_of(agent.run(std::string(2U << 20U, 'x'), "s")), ErrorCode::kTooLarge);
   EXPECT_EQ(code_of(agent.run("Hi", "s", {.branch = BranchId::parse("nowhere").value()})),
             ErrorCode::kNoSession);
-  Run run = agent.run("Hi", "../up");
+  auto run = agent.run("Hi", "../up");
   EXPECT_THAT(names_of(run), ElementsAre("error"));
   EXPECT_EQ(list(*store, {.tenant = local_key({}).tenant}).value().sessions.size(), 0U);
 }
