@@ -84,7 +84,9 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
 Engine::Impl::Impl(EngineOptions options)
     : core(*options.env, options.store, options.worker_threads),
       options_(std::move(options)),
-      work_(core.io.get_executor()) {
+      work_(core.io.get_executor()),
+      lease_timer_(std::make_shared<boost::asio::steady_timer>(core.io, kRenewEvery)) {
+  if (core.store) spawn([this] { return keep_leases(); });
   for (std::size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { core.io.run(); });
 }
 
@@ -94,6 +96,7 @@ Engine::Impl::~Impl() {
     MutexLock lock(mutex_);
     closing_ = true;
     for (const auto& [id, turn] : running_) running.push_back(turn.live);
+    boost::asio::post(core.io, [timer = lease_timer_] { timer->cancel(); });
   }
   for (const LiveTurnPtr& live : running) live->cancel.cancel(CancelReason::kShutdown);
   {
@@ -225,11 +228,11 @@ TicketPtr Engine::Impl::submit_input(const AgentDefinitionPtr& agent, const Inpu
   if (!options.owner.empty()) key.owner = options.owner;
   Result<std::vector<Message>> messages = messages_of(core, *agent, input);
   if (!messages) return refuse(std::move(messages).error());
-  submit(std::move(key), {.agent = agent,
-                          .input = *std::move(messages),
-                          .options = std::move(options),
-                          .body_hash = hash_of(input),
-                          .ticket = ticket});
+  submit(std::move(key), std::make_unique<Submission>(Submission{.agent = agent,
+                                                                 .input = *std::move(messages),
+                                                                 .options = std::move(options),
+                                                                 .body_hash = hash_of(input),
+                                                                 .ticket = ticket}));
   return ticket;
 }
 
@@ -256,11 +259,11 @@ Run Engine::run_on(const AgentDefinitionPtr& agent, Input input, Branch* branch,
     ticket->settle(std::move(messages).error());
     return Run::Impl::watching(ticket, 0, coalesce);
   }
-  impl_->run_passing({.agent = agent,
-                      .input = *std::move(messages),
-                      .options = std::move(options),
-                      .body_hash = {},
-                      .ticket = ticket},
+  impl_->run_passing(std::make_unique<Submission>(Submission{.agent = agent,
+                                                             .input = *std::move(messages),
+                                                             .options = std::move(options),
+                                                             .body_hash = {},
+                                                             .ticket = ticket}),
                      branch == nullptr ? Branch{} : *branch);
   return Run::Impl::owning(ticket, branch, coalesce);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "tertulia/agent/engine.h"
 
@@ -16,16 +17,21 @@
 
 namespace tertulia {
 
+struct TurnWork;
+
+// How often leases of running turns get more time; a third of what they have.
+inline constexpr auto kRenewEvery = std::chrono::seconds(10);
+
 class Engine::Impl {
  public:
   explicit Impl(EngineOptions options);
   ~Impl();
 
   Result<void> add(AgentDefinitionPtr agent);
-  void submit(SessionKey key, Submission submission);
+  void submit(SessionKey key, SubmissionPtr submission);
   TicketPtr submit_input(const AgentDefinitionPtr& agent, const Input& input, std::string_view session,
                          RunOptions options);
-  void run_passing(Submission submission, Branch branch);
+  void run_passing(SubmissionPtr submission, Branch branch);
   Result<void> cancel(const TurnId& turn);
   std::vector<RunningTurn> running() const;
   Result<std::vector<InterruptedTurn>> interrupted();
@@ -46,19 +52,26 @@ class Engine::Impl {
   AgentDefinitionPtr agent_of(const AgentId& id) const;
 
   // Decides what becomes of a submission; see submit.cc.
-  Task<void> serve(SessionKey key, Submission submission);
-  Task<Result<void>> place(SessionDeskPtr desk, Submission& submission);
-  Task<Result<bool>> join_earlier(SessionDesk& desk, BranchSlot& slot, Submission& submission);
-  Result<void> place_on_busy(BranchSlot& slot, Submission& submission);
-  void start(SessionDeskPtr desk, BranchSlot& slot, Submission submission);
+  Task<void> serve(SessionKey key, SubmissionPtr submission);
+  Task<Result<void>> place(SessionDeskPtr desk, SubmissionPtr submission);
+  Task<Result<bool>> join_earlier(SessionDesk& desk, BranchSlot& slot, const Submission& submission);
+  static Result<void> place_on_busy(BranchSlot& slot, SubmissionPtr submission);
+  void start(SessionDeskPtr desk, BranchSlot& slot, SubmissionPtr submission);
 
   // Runs a submission to its end, and starts the next one; see run_submission.cc.
-  Task<void> run_submission(SessionDeskPtr desk, BranchSlot* slot, Submission submission, LiveTurnPtr live);
-  Task<Result<TurnOutcome>> run_fresh(SessionDesk& desk, BranchSlot& slot, Submission& submission,
+  Task<void> run_submission(SessionDeskPtr desk, BranchSlot* slot, SubmissionPtr submission,
+                            LiveTurnPtr live);
+  // The unfinished turn, if there is one, and then the submission's own.
+  Task<Result<TurnOutcome>> run_both(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
+                                     const LiveTurnPtr& live);
+  Task<Result<TurnOutcome>> run_fresh(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
                                       const LiveTurnPtr& live);
   Task<Result<TurnOutcome>> finish_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& asked,
-                                              const LiveTurnPtr& live, bool abandon);
-  Task<void> run_passing_turn(Submission submission, Branch branch, LiveTurnPtr live);
+                                              const LiveTurnPtr& live);
+  Task<Result<TurnOutcome>> run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable);
+  Task<void> free_slot(SessionDeskPtr desk, BranchSlot* slot, bool failed);
+  Task<void> run_passing_turn(SubmissionPtr submission, Branch branch, LiveTurnPtr live);
+  Task<void> keep_leases();
   Task<void> recover(AgentDefinitionPtr agent);
   Task<Result<std::vector<InterruptedTurn>>> find_interrupted();
   Task<Result<void>> find_interrupted_in(SessionKey key, std::vector<InterruptedTurn>& found);
@@ -70,10 +83,14 @@ class Engine::Impl {
   const EngineOptions options_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::vector<std::thread> threads_;
+  // Ends keep_leases().
+  std::shared_ptr<boost::asio::steady_timer> lease_timer_;
 
   struct Running {
     LiveTurnPtr live;
     BranchId branch;
+    // Null while it has no lease to keep.
+    std::shared_ptr<DurableTurn> durable{};
   };
   mutable Mutex mutex_;
   CondVar idle_;

@@ -136,47 +136,56 @@ ModelRequest request_for(const TurnWork& work, View view) {
   return request;
 }
 
-// Waits for the answer; when the turn is cancelled, for a while only. The model may go on talking: what it
-// holds on to is shared, and nobody listens.
-Task<Result<ModelResponse>> ask(TurnWork& work, View view, std::shared_ptr<Teller> teller) {
+// What a model call and the turn that waits for it share. The model may go on talking when nobody waits any
+// more.
+struct Conversation {
   struct Stop {};
   using Answer = std::variant<Result<ModelResponse>, Stop>;
-  auto answers = std::make_shared<Mailbox<Answer>>();
-  // Talking and stopping to listen exclude each other.
-  struct Ear {
-    Mutex mutex;
-    bool listening TERTULIA_GUARDED_BY(mutex) = true;
-  };
-  auto ear = std::make_shared<Ear>();
 
+  explicit Conversation(Teller told) : teller(std::move(told)) {}
+
+  Mailbox<Answer> answers;
+  Mutex mutex;
+  // Talking and stopping to listen exclude each other.
+  bool listening TERTULIA_GUARDED_BY(mutex) = true;
+  Teller teller;
+};
+using ConversationPtr = std::shared_ptr<Conversation>;
+
+void start_call(TurnWork& work, View view, const ConversationPtr& talk) {
   ModelCall call{.request = request_for(work, std::move(view)),
                  .on_delta =
-                     [teller, ear](const ModelDelta& delta) {
-                       MutexLock lock(ear->mutex);
-                       if (ear->listening) teller->tell(delta);
+                     [talk](const ModelDelta& delta) {
+                       MutexLock lock(talk->mutex);
+                       if (talk->listening) talk->teller.tell(delta);
                      },
                  .cancel = work.live->cancel.token(),
                  .deadline = work.deadline,
                  .idle_timeout = work.limits().stream_idle_timeout};
   work.model().respond(std::move(call),
-                       [answers](Result<ModelResponse> response) { answers->push(std::move(response)); });
+                       [talk](Result<ModelResponse> response) { talk->answers.push(std::move(response)); });
+}
 
-  boost::asio::steady_timer grace(work.engine.io);
+Result<ModelResponse> answer_of(const TurnWork& work, Conversation& talk, Conversation::Answer answer) {
+  MutexLock lock(talk.mutex);
+  talk.listening = false;
+  if (std::holds_alternative<Conversation::Stop>(answer)) return work.live->cancel.token().check().error();
+  return std::get<0>(std::move(answer));
+}
+
+// Waits for the answer; when the turn is cancelled, for a while only.
+Task<Result<ModelResponse>> ask(TurnWork& work, ConversationPtr talk) {
   const CancelRegistration on_cancel =
-      work.live->cancel.token().on_cancel([answers](CancelReason) { answers->push(Stop{}); });
-  Answer answer = co_await take(*answers);
-  if (std::holds_alternative<Stop>(answer)) {
-    grace.expires_after(kCancelGrace);
-    grace.async_wait([answers](const boost::system::error_code& error) {
-      if (!error) answers->push(Stop{});
+      work.live->cancel.token().on_cancel([talk](CancelReason) { talk->answers.push(Conversation::Stop{}); });
+  Conversation::Answer answer = co_await take(talk->answers);
+  if (std::holds_alternative<Conversation::Stop>(answer)) {
+    boost::asio::steady_timer grace(work.engine.io, kCancelGrace);
+    grace.async_wait([talk](const boost::system::error_code& error) {
+      if (!error) talk->answers.push(Conversation::Stop{});
     });
-    answer = co_await take(*answers);
-    grace.cancel();
+    answer = co_await take(talk->answers);
   }
-  MutexLock lock(ear->mutex);
-  ear->listening = false;
-  if (std::holds_alternative<Stop>(answer)) co_return work.live->cancel.token().check().error();
-  co_return std::get<0>(std::move(answer));
+  co_return answer_of(work, *talk, std::move(answer));
 }
 
 // The answer as a message; calls are left out of an answer that must not have any.
@@ -212,30 +221,37 @@ Result<Message> message_of(const TurnWork& work, const ModelResponse& response) 
   return make_message(work, draft);
 }
 
+// Takes in a complete answer: the draft gets it, or its calls are open.
+Result<void> take_answer(TurnWork& work, Teller& teller, ModelResponse response) {
+  TERTULIA_TRY_AS(Message message, message_of(work, response));
+  work.usage = work.usage + response.usage;
+  work.finish = response.finish;
+  if (!message.has_tool_calls() && message.text_content() != work.staged->text()) {
+    response.parts = {AnswerPart{.text = message.text_content()}};
+  }
+  teller.finish(response);
+  work.staged->clear();
+  if (message.has_tool_calls()) {
+    work.response = std::move(message);
+    return {};
+  }
+  TERTULIA_TRY(work.draft.add(std::move(message)));
+  work.answered = true;
+  return {};
+}
+
 }  // namespace
 
 Task<Result<void>> let_model_speak(TurnWork& work, View view) {
   work.last_call = work.last_call || work.iteration + 1 >= work.limits().max_iterations;
   work.staged->clear();
-  auto teller = std::make_shared<Teller>(work.live, work.staged, work.call_count, !work.last_call);
+  const auto talk =
+      std::make_shared<Conversation>(Teller(work.live, work.staged, work.call_count, !work.last_call));
   ++work.iteration;
-  TERTULIA_CO_TRY_AS(const ModelResponse response, co_await ask(work, std::move(view), teller));
-  TERTULIA_CO_TRY_AS(Message message, message_of(work, response));
-  work.usage = work.usage + response.usage;
-  work.finish = response.finish;
-  ModelResponse told = response;
-  if (!message.has_tool_calls() && message.text_content() != work.staged->text()) {
-    told.parts = {AnswerPart{.text = message.text_content()}};
-  }
-  teller->finish(told);
-  work.staged->clear();
-  if (message.has_tool_calls()) {
-    work.response = std::move(message);
-    co_return Result<void>();
-  }
-  TERTULIA_CO_TRY(work.draft.add(std::move(message)));
-  work.answered = true;
-  co_return Result<void>();
+  start_call(work, std::move(view), talk);
+  Result<ModelResponse> response = co_await ask(work, talk);
+  if (!response) co_return std::move(response).error();
+  co_return take_answer(work, talk->teller, *std::move(response));
 }
 
 }  // namespace tertulia

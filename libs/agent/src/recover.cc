@@ -75,12 +75,11 @@ Task<void> Engine::Impl::recover(AgentDefinitionPtr agent) {
   for (const InterruptedTurn& turn : *found) {
     if (turn.agent != agent->spec.id) continue;
     core.log.info("turn resumed", {{"session", turn.key.session}, {"turn", turn.turn}});
-    Submission submission{.agent = agent,
-                          .input = {},
-                          .options = {.branch = turn.branch},
-                          .body_hash = {},
-                          .ticket = std::make_shared<Ticket>()};
-    submit(turn.key, std::move(submission));
+    submit(turn.key, std::make_unique<Submission>(Submission{.agent = agent,
+                                                             .input = {},
+                                                             .options = {.branch = turn.branch},
+                                                             .body_hash = {},
+                                                             .ticket = std::make_shared<Ticket>()}));
   }
 }
 

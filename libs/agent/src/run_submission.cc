@@ -11,8 +11,6 @@
 namespace tertulia {
 namespace {
 
-constexpr auto kRenewEvery = std::chrono::seconds(10);
-
 Event started_event() {
   Event event;
   event.kind = EventKind::kTurnStarted;
@@ -98,176 +96,170 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
   }
 }
 
-// Stops the turn when its time is up, and keeps its lease while it runs.
-class Watch {
- public:
-  Watch(EngineCore& core, TurnWork& work, DurableTurn* durable) : timer_(core.io), renewal_(core.io) {
-    const Duration left = work.deadline.remaining(core.env.clock());
-    if (left != Duration::max()) {
-      timer_.expires_after(left);
-      timer_.async_wait([live = work.live](const boost::system::error_code& error) {
-        if (!error) live->cancel.cancel(CancelReason::kDeadline);
-      });
-    }
-    if (durable != nullptr) stopped_ = std::make_shared<Mailbox<bool>>();
-    durable_ = durable;
-  }
+JournalEntry::Step start_note(const Submission& submission, Revision seen) {
+  return StartNote{.input = submission.input,
+                   .idempotency_key = submission.options.idempotency_key,
+                   .revision = seen,
+                   .agent = submission.agent->spec.id,
+                   .options = options_form(submission)};
+}
 
-  // Renews the lease until stop().
-  Task<void> keep_lease() {
-    while (true) {
-      renewal_.expires_after(kRenewEvery);
-      const Result<bool> due = co_await await<bool>([this](Done<bool> done) {
-        renewal_.async_wait([done](const boost::system::error_code& error) { done(!error); });
-      });
-      if (!*due) break;
-      if (auto renewed = co_await durable_->renew(); !renewed) break;
-    }
-    stopped_->push(true);
-  }
-
-  Task<void> stop() {
-    timer_.cancel();
-    if (durable_ == nullptr) co_return;
-    renewal_.cancel();
-    co_await take(*stopped_);
-  }
-
- private:
-  DurableTurn* durable_ = nullptr;
-  boost::asio::steady_timer timer_;
-  boost::asio::steady_timer renewal_;
-  std::shared_ptr<Mailbox<bool>> stopped_;
-};
+void tell_resumed(LiveTurn& live) {
+  Event reset;
+  reset.kind = EventKind::kReset;
+  reset.text = "the turn was interrupted and goes on";
+  live.log.add_hidden(std::move(reset));
+}
 
 }  // namespace
 
-Task<void> Engine::Impl::run_submission(SessionDeskPtr desk, BranchSlot* slot, Submission submission,
+Task<void> Engine::Impl::run_submission(SessionDeskPtr desk, BranchSlot* slot, SubmissionPtr submission,
                                         LiveTurnPtr live) {
-  Result<TurnOutcome> outcome = Error(ErrorCode::kCancelled, "the turn did not begin");
-  const bool resume = submission.input.empty();
-  const bool abandon = submission.options.on_interrupted == OnInterrupted::kAbandon;
-  if (resume) {
-    outcome = co_await finish_unfinished(*desk, *slot, submission, live, abandon);
-  } else {
-    bool clear = true;
-    if (slot->unfinished) {
-      auto before = std::make_shared<LiveTurn>(slot->unfinished->id, desk->key, core.env.clock());
-      register_live(before, slot->seat.branch.id);
-      Result<TurnOutcome> finished = co_await finish_unfinished(*desk, *slot, submission, before, abandon);
-      clear = !slot->seat.open;
-      if (!clear) {
-        outcome = Error(finished.error())
-                      .in("finish the interrupted turn " + before->id().text() +
-                          " first (or send with on_interrupted = abandon)");
-      }
-      unregister_live(before);
-      before->log.show();
-      before->finish(std::move(finished));
-    }
-    if (clear) outcome = co_await run_fresh(*desk, *slot, submission, live);
-  }
-  {
-    const AsyncMutex::Lock inside = co_await desk->door.lock();
-    slot->running = nullptr;
-    if (!outcome) slot->stale = true;
-    unregister_live(live);
-    // Whoever sees the end of the turn finds its branch free, or the next one running.
-    while (!slot->waiting.empty() && !slot->running) {
-      Submission next = std::move(slot->waiting.front());
-      slot->waiting.pop_front();
-      const TicketPtr ticket = next.ticket;
-      if (auto placed = co_await place(desk, next); !placed) ticket->settle(std::move(placed).error());
-    }
-  }
+  Result<TurnOutcome> outcome = co_await run_both(*desk, *slot, *submission, live);
+  submission.reset();
+  unregister_live(live);
+  // Whoever sees the end of the turn finds its branch free, or the next one running.
+  co_await free_slot(desk, slot, !outcome);
   live->log.show();
   live->finish(std::move(outcome));
   desk.reset();
   trim_desks();
 }
 
-Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& slot, Submission& submission,
-                                                  const LiveTurnPtr& live) {
-  DurableTurn durable(core, desk.key, desk.seat, slot.seat, *live);
-  TurnWork work = work_for(core, submission, live, durable, desk.key, slot.seat.branch, desk.seat.revision());
+Task<void> Engine::Impl::free_slot(SessionDeskPtr desk, BranchSlot* slot, bool failed) {
+  const AsyncMutex::Lock inside = co_await desk->door.lock();
+  slot->running = nullptr;
+  if (failed) slot->stale = true;
+  while (!slot->waiting.empty() && !slot->running) {
+    SubmissionPtr next = std::move(slot->waiting.front());
+    slot->waiting.pop_front();
+    const TicketPtr ticket = next->ticket;
+    if (auto placed = co_await place(desk, std::move(next)); !placed) {
+      ticket->settle(std::move(placed).error());
+    }
+  }
+}
+
+Task<Result<TurnOutcome>> Engine::Impl::run_both(SessionDesk& desk, BranchSlot& slot,
+                                                 const Submission& submission, const LiveTurnPtr& live) {
+  if (submission.input.empty()) co_return co_await finish_unfinished(desk, slot, submission, live);
+  if (slot.unfinished) {
+    const auto before = std::make_shared<LiveTurn>(slot.unfinished->id, desk.key, core.env.clock());
+    register_live(before, slot.seat.branch.id);
+    Result<TurnOutcome> finished = co_await finish_unfinished(desk, slot, submission, before);
+    unregister_live(before);
+    before->log.show();
+    before->finish(finished);
+    if (slot.seat.open) {
+      co_return Error(finished.error())
+          .in("finish the interrupted turn " + before->id().text() +
+              " first (or send with on_interrupted = abandon)");
+    }
+  }
+  co_return co_await run_fresh(desk, slot, submission, live);
+}
+
+// Stops the turn when its time is up, and has its lease kept while it runs.
+Task<Result<TurnOutcome>> Engine::Impl::run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable) {
+  boost::asio::steady_timer timer(core.io);
+  if (const Duration left = work.deadline.remaining(core.env.clock()); left != Duration::max()) {
+    timer.expires_after(left);
+    timer.async_wait([live = work.live](const boost::system::error_code& error) {
+      if (!error) live->cancel.cancel(CancelReason::kDeadline);
+    });
+  }
+  if (durable) {
+    MutexLock lock(mutex_);
+    running_[work.live->id()].durable = std::move(durable);
+  }
+  co_return co_await turn_loop(work);
+}
+
+// Turns that take long keep their branches.
+Task<void> Engine::Impl::keep_leases() {
+  while (true) {
+    const Result<bool> due = co_await await<bool>([this](Done<bool> done) {
+      lease_timer_->async_wait([done](const boost::system::error_code& error) { done(!error); });
+    });
+    if (!*due) co_return;
+    std::vector<std::shared_ptr<DurableTurn>> turns;
+    {
+      MutexLock lock(mutex_);
+      if (closing_) co_return;
+      lease_timer_->expires_after(kRenewEvery);
+      for (const auto& [id, turn] : running_) {
+        if (turn.durable) turns.push_back(turn.durable);
+      }
+    }
+    for (const std::shared_ptr<DurableTurn>& turn : turns) {
+      if (auto renewed = co_await turn->renew(); !renewed) {
+        core.log.warn("lease could not be renewed", {{"code", name_of(renewed.error().code())}});
+      }
+    }
+  }
+}
+
+Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& slot,
+                                                  const Submission& submission, const LiveTurnPtr& live) {
+  const auto durable = std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live);
+  TurnWork work =
+      work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   for (const Message& message : submission.input) TERTULIA_CO_TRY(work.draft.add(message));
   live->log.add_hidden(started_event());
-  TERTULIA_CO_TRY(co_await durable.begin({StartNote{.input = submission.input,
-                                                    .idempotency_key = submission.options.idempotency_key,
-                                                    .revision = work.revision,
-                                                    .agent = submission.agent->spec.id,
-                                                    .options = options_form(submission)}}));
-  Watch watch(core, work, &durable);
-  spawn([&watch] { return watch.keep_lease(); });
-  Result<TurnOutcome> outcome = co_await turn_loop(work);
-  co_await watch.stop();
-  co_return outcome;
+  TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, work.revision)}));
+  co_return co_await run_watched(work, durable);
 }
 
 // Step 1: goes on with what the journal says, or closes it.
 Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, BranchSlot& slot,
-                                                          const Submission& asked, const LiveTurnPtr& live,
-                                                          bool abandon) {
+                                                          const Submission& asked, const LiveTurnPtr& live) {
   Submission submission = asked;
   TERTULIA_CO_TRY(read_options_form(slot.unfinished->options, submission));
   if (AgentDefinitionPtr agent = agent_of(slot.unfinished->agent)) submission.agent = std::move(agent);
-  submission.options.idempotency_key = slot.unfinished->idempotency_key;
   live->idempotency_key = slot.unfinished->idempotency_key;
   live->body_hash = submission.body_hash;
   TERTULIA_CO_TRY(live->log.restore(slot.unfinished_events));
-  DurableTurn durable(core, desk.key, desk.seat, slot.seat, *live);
-  TurnWork work = work_for(core, submission, live, durable, desk.key, slot.seat.branch, desk.seat.revision());
+  const auto durable = std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live);
+  TurnWork work =
+      work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   const NextStep next = slot.unfinished->next;
-  const std::string reason = slot.unfinished->abandon_reason;
+  std::string reason = slot.unfinished->abandon_reason;
+  const bool abandon = asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;
   restore(work, *std::exchange(slot.unfinished, std::nullopt));
   slot.unfinished_events.clear();
-  if (next == NextStep::kCallModel) {
-    // Words of an answer that was not complete may have been shown.
-    Event reset;
-    reset.kind = EventKind::kReset;
-    reset.text = "the turn was interrupted and goes on";
-    live->log.add_hidden(std::move(reset));
-  }
+  // Words of an answer that was not complete may have been shown.
+  if (next == NextStep::kCallModel) tell_resumed(*live);
   std::vector<JournalEntry::Step> steps;
   if (abandon && next != NextStep::kAbandon) steps.emplace_back(AbandonNote{"abandoned"});
-  TERTULIA_CO_TRY(co_await durable.begin(std::move(steps)));
-  if (abandon || next == NextStep::kAbandon) {
-    TERTULIA_CO_TRY(close_interrupted(work));
-    co_return co_await commit_turn(work, TurnStatus::kInterrupted, reason.empty() ? "abandoned" : reason);
-  }
-  Watch watch(core, work, &durable);
-  spawn([&watch] { return watch.keep_lease(); });
-  Result<TurnOutcome> outcome = co_await turn_loop(work);
-  co_await watch.stop();
-  if (!outcome) slot.stale = true;
-  co_return outcome;
+  TERTULIA_CO_TRY(co_await durable->begin(std::move(steps)));
+  if (!abandon) co_return co_await run_watched(work, durable);
+  TERTULIA_CO_TRY(close_interrupted(work));
+  co_return co_await commit_turn(work, TurnStatus::kInterrupted, reason.empty() ? "abandoned" : reason);
 }
 
-void Engine::Impl::run_passing(Submission submission, Branch branch) {
+void Engine::Impl::run_passing(SubmissionPtr submission, Branch branch) {
   auto live = std::make_shared<LiveTurn>(core.new_turn_id(), local_key(branch.session), core.env.clock());
   register_live(live, branch.id);
-  submission.ticket->settle(live);
+  submission->ticket->settle(live);
   spawn([this, submission = std::move(submission), branch = std::move(branch), live]() mutable {
     return run_passing_turn(std::move(submission), std::move(branch), live);
   });
 }
 
-Task<void> Engine::Impl::run_passing_turn(Submission submission, Branch branch, LiveTurnPtr live) {
+Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branch, LiveTurnPtr live) {
   const Revision revision = branch.transcript.last_revision();
   PassingTurn passing(*live, revision);
-  TurnWork work = work_for(core, submission, live, passing, live->key(), branch, revision);
-  Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
+  TurnWork work = work_for(core, *submission, live, passing, live->key(), branch, revision);
   Result<void> added;
-  for (const Message& message : submission.input) {
+  for (const Message& message : submission->input) {
     if (added) added = work.draft.add(message);
   }
-  if (!added) {
-    outcome = added.error();
-  } else {
+  Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
+  if (added) {
     live->log.add(started_event());
-    Watch watch(core, work, nullptr);
-    outcome = co_await turn_loop(work);
-    co_await watch.stop();
+    outcome = co_await run_watched(work, nullptr);
+  } else {
+    outcome = added.error();
   }
   unregister_live(live);
   live->log.show();

@@ -26,6 +26,8 @@ struct Submission {
   std::string body_hash;
   TicketPtr ticket;
 };
+// By pointer, because it is large and travels through several coroutines.
+using SubmissionPtr = std::unique_ptr<Submission>;
 
 // A branch that is in use. All but `seat` is guarded by the desk's door; `seat` belongs to the running turn,
 // and to whoever is inside the door while none runs.
@@ -35,7 +37,7 @@ struct BranchSlot {
   std::optional<UnfinishedTurn> unfinished;
   std::vector<std::string> unfinished_events;
   LiveTurnPtr running;
-  std::deque<Submission> waiting;
+  std::deque<SubmissionPtr> waiting;
   // It must be read again before it is used.
   bool stale = true;
 

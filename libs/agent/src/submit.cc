@@ -28,11 +28,11 @@ Error closed(const SessionKey& key) {
 
 }  // namespace
 
-void Engine::Impl::submit(SessionKey key, Submission submission) {
+void Engine::Impl::submit(SessionKey key, SubmissionPtr submission) {
   {
     MutexLock lock(mutex_);
     if (closing_) {
-      submission.ticket->settle(Error(ErrorCode::kClosed, "the engine is being stopped"));
+      submission->ticket->settle(Error(ErrorCode::kClosed, "the engine is being stopped"));
       return;
     }
   }
@@ -41,23 +41,24 @@ void Engine::Impl::submit(SessionKey key, Submission submission) {
   });
 }
 
-Task<void> Engine::Impl::serve(SessionKey key, Submission submission) {
-  const TicketPtr ticket = submission.ticket;
+Task<void> Engine::Impl::serve(SessionKey key, SubmissionPtr submission) {
+  const TicketPtr ticket = submission->ticket;
   const SessionDeskPtr desk = desk_for(key);
   const AsyncMutex::Lock inside = co_await desk->door.lock();
-  if (auto placed = co_await place(desk, submission); !placed) ticket->settle(std::move(placed).error());
+  if (auto placed = co_await place(desk, std::move(submission)); !placed)
+    ticket->settle(std::move(placed).error());
 }
 
-Task<Result<void>> Engine::Impl::place(SessionDeskPtr desk, Submission& submission) {
-  const bool resume = submission.input.empty();
+Task<Result<void>> Engine::Impl::place(SessionDeskPtr desk, SubmissionPtr submission) {
+  const bool resume = submission->input.empty();
   TERTULIA_CO_TRY_AS(BranchSlot * slot,
-                     co_await open_slot(core, *desk, submission.options.branch, /*create=*/!resume));
-  TERTULIA_CO_TRY_AS(const bool joined, co_await join_earlier(*desk, *slot, submission));
+                     co_await open_slot(core, *desk, submission->options.branch, /*create=*/!resume));
+  TERTULIA_CO_TRY_AS(const bool joined, co_await join_earlier(*desk, *slot, *submission));
   if (joined) co_return Result<void>();
-  if (desk->seat.closed() && submission.agent->spec.on_return == OnReturn::kReject) {
+  if (desk->seat.closed() && submission->agent->spec.on_return == OnReturn::kReject) {
     co_return closed(desk->key);
   }
-  if (slot->running) co_return place_on_busy(*slot, submission);
+  if (slot->running) co_return place_on_busy(*slot, std::move(submission));
   if (slot->seat.lease.owner != core.owner.text() &&
       core.owner.binds(slot->seat.lease, core.env.clock().now())) {
     slot->stale = true;
@@ -73,7 +74,8 @@ Task<Result<void>> Engine::Impl::place(SessionDeskPtr desk, Submission& submissi
 }
 
 // Whether the submission is one that was made before: then its ticket gets that turn.
-Task<Result<bool>> Engine::Impl::join_earlier(SessionDesk& desk, BranchSlot& slot, Submission& submission) {
+Task<Result<bool>> Engine::Impl::join_earlier(SessionDesk& desk, BranchSlot& slot,
+                                              const Submission& submission) {
   const std::string& key = submission.options.idempotency_key;
   if (key.empty()) co_return false;
   if (slot.running && slot.running->idempotency_key == key) {
@@ -81,10 +83,10 @@ Task<Result<bool>> Engine::Impl::join_earlier(SessionDesk& desk, BranchSlot& slo
     submission.ticket->settle(slot.running);
     co_return true;
   }
-  for (const Submission& waiting : slot.waiting) {
-    if (waiting.options.idempotency_key != key) continue;
-    if (waiting.body_hash != submission.body_hash) co_return key_reuse(key);
-    waiting.ticket->wait_for_turn(
+  for (const SubmissionPtr& waiting : slot.waiting) {
+    if (waiting->options.idempotency_key != key) continue;
+    if (waiting->body_hash != submission.body_hash) co_return key_reuse(key);
+    waiting->ticket->wait_for_turn(
         [ticket = submission.ticket](Result<LiveTurnPtr> turn) { ticket->settle(std::move(turn)); });
     co_return true;
   }
@@ -105,28 +107,28 @@ Task<Result<bool>> Engine::Impl::join_earlier(SessionDesk& desk, BranchSlot& slo
   co_return true;
 }
 
-Result<void> Engine::Impl::place_on_busy(BranchSlot& slot, Submission& submission) {
+Result<void> Engine::Impl::place_on_busy(BranchSlot& slot, SubmissionPtr submission) {
   const LiveTurnPtr& running = slot.running;
-  if (submission.input.empty()) {
-    submission.ticket->settle(running);
+  if (submission->input.empty()) {
+    submission->ticket->settle(running);
     return {};
   }
-  switch (submission.options.on_busy) {
+  switch (submission->options.on_busy) {
     case OnBusy::kReject:
       break;
     case OnBusy::kSteer:
-      if (!std::all_of(submission.input.begin(), submission.input.end(),
+      if (!std::all_of(submission->input.begin(), submission->input.end(),
                        [&](const Message& message) { return running->steer(message); })) {
         break;
       }
-      submission.ticket->settle(running);
+      submission->ticket->settle(running);
       return {};
     case OnBusy::kInterrupt:
       running->cancel.cancel(CancelReason::kUser);
       slot.waiting.push_front(std::move(submission));
       return {};
     case OnBusy::kQueue: {
-      const std::size_t limit = submission.agent->spec.limits.queue;
+      const std::size_t limit = submission->agent->spec.limits.queue;
       if (slot.waiting.size() >= limit) {
         return Error(ErrorCode::kQueueFull, std::to_string(limit) + " messages wait for branch '" +
                                                 slot.seat.branch.id.text() + "' already; try again later")
@@ -139,15 +141,15 @@ Result<void> Engine::Impl::place_on_busy(BranchSlot& slot, Submission& submissio
   return turn_running(*running, slot.seat.branch.id);
 }
 
-void Engine::Impl::start(SessionDeskPtr desk, BranchSlot& slot, Submission submission) {
-  const TurnId id = submission.input.empty() ? slot.unfinished->id : core.new_turn_id();
+void Engine::Impl::start(SessionDeskPtr desk, BranchSlot& slot, SubmissionPtr submission) {
+  const TurnId id = submission->input.empty() ? slot.unfinished->id : core.new_turn_id();
   auto live = std::make_shared<LiveTurn>(id, desk->key, core.env.clock());
-  live->idempotency_key = submission.options.idempotency_key;
-  live->body_hash = submission.body_hash;
+  live->idempotency_key = submission->options.idempotency_key;
+  live->body_hash = submission->body_hash;
   slot.running = live;
   register_live(live, slot.seat.branch.id);
-  submission.ticket->settle(live);
-  if (submission.ticket->cancelled()) live->cancel.cancel(CancelReason::kUser);
+  submission->ticket->settle(live);
+  if (submission->ticket->cancelled()) live->cancel.cancel(CancelReason::kUser);
   spawn([this, desk = std::move(desk), slot = &slot, submission = std::move(submission),
          live = std::move(live)]() mutable {
     return run_submission(std::move(desk), slot, std::move(submission), std::move(live));

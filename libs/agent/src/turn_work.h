@@ -64,7 +64,8 @@ struct PlannedCall {
 struct TurnWork {
   EngineCore& engine;
   AgentDefinitionPtr agent;
-  RunOptions options;
+  // The submission's; outlives the work.
+  const RunOptions& options;
   LiveTurnPtr live;
   TurnWriter& writer;
   SessionKey key;
