@@ -148,6 +148,10 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
         int running = 0;
         curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
       }
+      for (HttpTransfer* transfer : std::exchange(hurried_, {})) {
+        if (transfer->timer) timers_.erase({*transfer->timer, transfer});
+        schedule(*transfer);
+      }
       collect_finished();
       expire(time);
     }
@@ -211,7 +215,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   }
 
   void begin(std::unique_ptr<HttpTransfer> transfer) {
-    if (std::optional<HttpEnd> problem = transfer->prepare(options_))
+    if (std::optional<HttpEnd> problem = transfer->prepare(options_, hurried_))
       return transfer->end(*std::move(problem));
     HttpTransfer& one = *transfer;
     by_number_[one.number()] = &one;
@@ -278,6 +282,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   std::unordered_map<CURL*, std::unique_ptr<HttpTransfer>> transfers_;
   std::unordered_map<std::uint64_t, HttpTransfer*> by_number_;
   std::set<std::pair<Instant, HttpTransfer*>> timers_;
+  std::vector<HttpTransfer*> hurried_;
   std::optional<Instant> curl_due_;
 };
 

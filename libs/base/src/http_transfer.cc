@@ -11,6 +11,9 @@
 namespace tertulia {
 namespace {
 
+constexpr Duration kLinger = std::chrono::seconds(1);
+constexpr std::size_t kLingerBytes = std::size_t{64} << 10;
+
 Instant now() { return real_env().clock().instant(); }
 
 std::string_view trimmed(std::string_view text) {
@@ -43,7 +46,9 @@ HttpTransfer::~HttpTransfer() {
   free_wiped(headers_);
 }
 
-std::optional<HttpEnd> HttpTransfer::prepare(const HttpClientOptions& options) {
+std::optional<HttpEnd> HttpTransfer::prepare(const HttpClientOptions& options,
+                                             std::vector<HttpTransfer*>& hurried) {
+  hurried_ = &hurried;
   begun_ = last_sign_ = now();
   if (cancel_.cancelled())
     return HttpEnd{.how = HttpEnd::How::kCancelled, .sentence = "the request was cancelled"};
@@ -239,10 +244,20 @@ bool HttpTransfer::take_body(std::string_view bytes) {
   body_bytes_ += bytes.size();
   if (body_bytes_ > request_.body_limit)
     return stop({.how = HttpEnd::How::kTooLarge, .sentence = host() + " sent a larger body than allowed"});
-  if (!handlers_.on_body) return true;
+  if (lingers_ || !handlers_.on_body) return true;
   if (Result<void> more = handlers_.on_body(bytes); !more)
     return stop({.how = HttpEnd::How::kStopped, .sentence = more.error().message(), .error = more.error()});
+  if (handlers_.is_enough && handlers_.is_enough()) linger();
   return true;
+}
+
+// What was asked for is there: says so, and only waits for the connection to become free.
+void HttpTransfer::linger() {
+  lingers_ = true;
+  request_.deadline = min(request_.deadline, Deadline::at(now() + kLinger));
+  request_.body_limit = body_bytes_ + kLingerBytes;
+  hurried_->push_back(this);
+  end({});
 }
 
 }  // namespace tertulia

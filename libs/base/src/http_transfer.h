@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <curl/curl.h>
 
@@ -28,7 +29,8 @@ class HttpTransfer {
   }
 
   // Makes the libcurl handle. An end if the request cannot be sent at all.
-  std::optional<HttpEnd> prepare(const HttpClientOptions& options);
+  // It adds itself to `hurried` when it is to be given less time than was arranged for.
+  std::optional<HttpEnd> prepare(const HttpClientOptions& options, std::vector<HttpTransfer*>& hurried);
 
   // When somebody should look whether it takes too long, and when that was last arranged for.
   std::optional<Instant> next_due(Instant now) const;
@@ -50,6 +52,7 @@ class HttpTransfer {
   bool take_body(std::string_view bytes);
   bool stop(HttpEnd end);
   bool finish_head();
+  void linger();
   void add_headers();
   std::optional<Instant> silence_due() const;
   std::string host() const;
@@ -70,6 +73,8 @@ class HttpTransfer {
   std::optional<HttpEnd> stopped_;
   Instant begun_{};
   bool connected_ = false;
+  bool lingers_ = false;
+  std::vector<HttpTransfer*>* hurried_ = nullptr;
   Instant last_sign_{};
 };
 

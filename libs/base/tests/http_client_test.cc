@@ -145,6 +145,27 @@ TEST(HttpClient, AHandlerCanStopAndSayWhy) {
   EXPECT_EQ(end.error->code(), ErrorCode::kBadStream);
 }
 
+TEST(HttpClient, EndsAtOnceWhenItHasEnoughAndUsesTheConnectionAgain) {
+  std::latch ended_first(1);
+  RawServer server([&](RawConnection& client) {
+    client.read_request();
+    client.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nall\r\n");
+    ended_first.wait();
+    client.send("0\r\n\r\n");
+    client.read_request();
+    client.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    client.wait_for_close();
+  });
+  HttpClient client(direct());
+  std::promise<How> ended;
+  client.send({.url = server.url()}, {.on_body = [](std::string_view) -> Result<void> { return {}; },
+                                      .is_enough = [] { return true; },
+                                      .on_end = [&](const HttpEnd& end) { ended.set_value(end.how); }});
+  EXPECT_EQ(ended.get_future().get(), How::kComplete);
+  ended_first.count_down();
+  EXPECT_EQ(run(client, {.url = server.url()}).end.how, How::kComplete);
+}
+
 // What a server does once it has the request, and how the exchange ends.
 How end_of(const std::string& answer, HttpRequest request = {}) {
   RawServer server([&](RawConnection& client) {

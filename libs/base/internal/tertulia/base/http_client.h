@@ -86,6 +86,9 @@ struct HttpEnd {
 struct HttpHandlers {
   std::function<Result<void>(const HttpHead&)> on_head{};
   std::function<Result<void>(std::string_view)> on_body{};
+  // Asked after each part of the body: true if nothing more is needed. Then `on_end` follows at once, and the
+  // connection is given a second to come to its end, so that it can be used again.
+  std::function<bool()> is_enough{};
   // Exactly once.
   std::function<void(HttpEnd)> on_end;
 };
