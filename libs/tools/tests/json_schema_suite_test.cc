@@ -1,5 +1,6 @@
-// The published cases for draft 4, all but those of what JsonSchema does not claim to know.
-#include <algorithm>
+// The published cases for draft 4, all but those of what JsonSchema does not claim to know; and what another
+// validator says of generated schemas and values (tools/make_schema_golden.mjs).
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -50,6 +51,29 @@ TEST(JsonSchemaSuite, AgreesWithThePublishedCases) {
     }
   }
   EXPECT_GT(cases, 200U);
+  RecordProperty("cases", static_cast<int>(cases));
+}
+
+TEST(JsonSchemaSuite, AgreesWithAnotherValidatorOnGeneratedCases) {
+  const char* own = std::getenv("TERTULIA_SCHEMA_GOLDEN");
+  const char* root = std::getenv("TERTULIA_SOURCE_DIR");
+  std::ifstream in(own != nullptr ? std::string(own)
+                                  : std::string(root == nullptr ? "." : root) +
+                                        "/libs/tools/tests/data/schema_golden.jsonl");
+  std::size_t cases = 0;
+  for (std::string line; std::getline(in, line);) {
+    const Json entry = parse_json(line).value();
+    const Result<JsonSchema> schema = JsonSchema::compile(*entry.as_object()->find("schema"));
+    ASSERT_TRUE(schema) << line << ": " << schema.error().message();
+    for (const bool valid : {true, false}) {
+      for (const Json& value : *entry.as_object()->find(valid ? "valid" : "invalid")->as_array()) {
+        const auto problems = schema->check(value);
+        EXPECT_EQ(problems.empty(), valid) << line << "\n" << to_text(value) << ": " << text_of(problems);
+        ++cases;
+      }
+    }
+  }
+  EXPECT_GT(cases, 500U);
   RecordProperty("cases", static_cast<int>(cases));
 }
 
