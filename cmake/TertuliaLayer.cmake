@@ -2,7 +2,7 @@
 #
 #   tertulia_layers(base text …)          the order; lowest first
 #   tertulia_layer(text SOURCES … DEPENDS base [PRIVATE_LIBS …])
-#   tertulia_layer_tests(text [NAME bpe] SOURCES … [LIBS …])      text_tests, or text_bpe_tests
+#   tertulia_layer_tests(text [NAME bpe] [SHARDS 2] SOURCES … [LIBS …])      text_tests, or text_bpe_tests
 
 macro(tertulia_layers)
   set(TERTULIA_LAYERS ${ARGN})
@@ -57,7 +57,7 @@ function(tertulia_layer_tests layer)
   if(NOT TERTULIA_DEVELOPER OR TERTULIA_API_ONLY)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;SHARDS" "SOURCES;LIBS")
   find_package(GTest REQUIRED)
   set(target ${layer}_tests)
   if(arg_NAME)
@@ -67,7 +67,17 @@ function(tertulia_layer_tests layer)
   target_link_libraries(${target} PRIVATE tertulia::${layer} tertulia_flags GTest::gmock GTest::gtest_main ${arg_LIBS})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support" src)
   # One process for all tests of a program: starting one for each of thousands would cost more than the tests.
-  add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
-  set_tests_properties(${target} PROPERTIES
-    TIMEOUT 900 ENVIRONMENT "TERTULIA_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+  # A program that runs long beside the others is split into shards, so that no core waits for it.
+  set(environment "TERTULIA_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+  if(NOT arg_SHARDS)
+    add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
+    set_tests_properties(${target} PROPERTIES TIMEOUT 900 ENVIRONMENT "${environment}")
+    return()
+  endif()
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${target}.${shard} COMMAND ${target} --gtest_brief=1)
+    set_tests_properties(${target}.${shard} PROPERTIES TIMEOUT 900
+      ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()

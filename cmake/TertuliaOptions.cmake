@@ -1,11 +1,13 @@
 # What can be chosen, and what every target of ours is compiled with.
 #
-# TERTULIA_DEVELOPER  tests, benches, examples and warnings as errors. On at top level, off as a subproject.
+# TERTULIA_DEVELOPER  tests, benches and examples. On at top level, off as a subproject.
+# TERTULIA_WARNINGS   our warnings, as errors. As TERTULIA_DEVELOPER, unless said otherwise.
 # TERTULIA_SANITIZE   a list for -fsanitize, for example "address,undefined". Empty by default.
 # TERTULIA_FUZZ       build fuzz/ with libFuzzer (clang only).
 # TERTULIA_API_ONLY   only prove that the public headers compile with this compiler; builds no library.
 
-option(TERTULIA_DEVELOPER "Build tests, benches and examples; warnings are errors" ${PROJECT_IS_TOP_LEVEL})
+option(TERTULIA_DEVELOPER "Build tests, benches and examples" ${PROJECT_IS_TOP_LEVEL})
+option(TERTULIA_WARNINGS "Compile with our warnings, as errors" ${TERTULIA_DEVELOPER})
 set(TERTULIA_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=...")
 option(TERTULIA_FUZZ "Build the fuzzers" OFF)
 option(TERTULIA_API_ONLY "Only compile the public headers" OFF)
@@ -36,7 +38,7 @@ endif()
 add_library(tertulia_flags INTERFACE)
 target_compile_features(tertulia_flags INTERFACE cxx_std_20)
 target_compile_options(tertulia_flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
-if(TERTULIA_DEVELOPER)
+if(TERTULIA_WARNINGS)
   target_compile_options(tertulia_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wconversion -Wswitch -Werror
     $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wno-sign-conversion -Wno-missing-designated-field-initializers>)

@@ -75,7 +75,9 @@ missing_packages() {
   local wanted=("${PACKAGES[@]}")
   command -v npm >/dev/null || wanted+=(nodejs npm)
   local installed
-  installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null | awk '$2=="installed"{print $1}')
+  # dpkg-query fails when it has never heard of one of them, as on a bare machine.
+  installed=$({ dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null || true; } |
+    awk '$2=="installed"{print $1}')
   for package in "${wanted[@]}"; do
     grep -qxF "$package" <<<"$installed" || printf '%s\n' "$package"
   done
@@ -87,12 +89,12 @@ install_packages() {
 }
 
 setup() {
-  local missing
-  mapfile -t missing < <(missing_packages)
-  if [ "${#missing[@]}" -gt 0 ]; then
-    say "${DIM}Installing Debian packages: ${missing[*]}${PLAIN}"
-    step "packages" install_packages "${missing[@]}"
-  fi
+  local names missing
+  names=$(missing_packages)
+  [ -n "$names" ] || return 0
+  mapfile -t missing <<<"$names"
+  say "${DIM}Installing Debian packages: ${missing[*]}${PLAIN}"
+  step "packages" install_packages "${missing[@]}"
 }
 
 # build_preset NAME [TARGET…]: configures when needed, then builds.

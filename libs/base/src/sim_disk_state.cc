@@ -25,11 +25,20 @@ Error refused(ErrorCode code, std::string_view verb, const Path& path, std::stri
   return Error(code, std::string(verb) + " '" + path.string() + "': " + std::string(why));
 }
 
-// The names that lead from the root to the path.
+// The names that lead from the root to the path. Split by hand: sweeps come here millions of times, and
+// std::filesystem makes a list of paths from every path.
 std::vector<std::string> parts_of(const Path& path) {
   std::vector<std::string> parts;
-  for (const Path& part : path.lexically_normal().relative_path()) {
-    if (!part.empty() && part != ".") parts.push_back(part.string());
+  const std::string_view text = path.native();
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('/', at), text.size());
+    const std::string_view part = text.substr(at, end - at);
+    at = end + 1;
+    if (part == "..") {
+      if (!parts.empty()) parts.pop_back();
+    } else if (!part.empty() && part != ".") {
+      parts.emplace_back(part);
+    }
   }
   return parts;
 }

@@ -65,6 +65,17 @@ TEST(SimDisk, BehavesLikeAFileSystem) {
   EXPECT_EQ(file->read_at(0, 2).value(), "be") << "an open file outlives its name";
 }
 
+TEST(SimDisk, OneFileHasManySpellings) {
+  SimDisk disk(1);
+  disk.make_directory("/a/b").value();
+  durable_file(disk, "/a/b/f", "one");
+  for (const char* path : {"/a/b/f", "//a///b/f", "/./a/b/./f", "/a/c/../b/f", "/../a/b/f", "a/b/f"}) {
+    EXPECT_EQ(content(disk, path), "one") << path;
+  }
+  EXPECT_THAT(disk.list("/a/b/").value(), ElementsAre("f"));
+  EXPECT_THAT(disk.list("/a/b/..").value(), ElementsAre("b"));
+}
+
 TEST(SimDisk, AReadOnlyFileRefusesWrites) {
   SimDisk disk(1);
   (void)durable_file(disk, "/f", "x");

@@ -65,7 +65,7 @@ class Json {
  public:
   using Variant = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
                                JsonArray, JsonObject>;
-
+  // Implicit: a value is a Json as it stands. NOLINTBEGIN(google-explicit-constructor)
   Json() : value_(nullptr) {}
   Json(std::nullptr_t) : value_(nullptr) {}
   Json(bool value) : value_(value) {}
@@ -80,7 +80,7 @@ class Json {
   Json(std::string value) : value_(std::move(value)) {}
   Json(JsonArray value) : value_(std::move(value)) {}
   Json(JsonObject value) : value_(std::move(value)) {}
-
+  // NOLINTEND(google-explicit-constructor)
   bool is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
   // "null", "boolean", "integer", "number", "string", "array" or "object".
   std::string_view type_name() const;

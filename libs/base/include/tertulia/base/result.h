@@ -23,10 +23,10 @@ template <class T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-
+  // Implicit: a function returns its value or its error as it is. NOLINTBEGIN(google-explicit-constructor)
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
-
+  // NOLINTEND(google-explicit-constructor)
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
@@ -74,7 +74,7 @@ class [[nodiscard]] Result<void> {
   using value_type = void;
 
   Result() = default;
-  Result(Error error) : error_(std::in_place_index<1>, std::move(error)) {}
+  Result(Error error) : error_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(*-explicit-constructor)
 
   bool ok() const { return error_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -103,7 +103,7 @@ class [[nodiscard]] Result<void> {
   do {                                                                                                    \
     if (auto tertulia_result = (expression); !tertulia_result) return std::move(tertulia_result).error(); \
   } while (false)
-
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration and a name cannot stand in parentheses.
 // Declares `declaration` from the value of `expression`, or returns its error from this function.
 #define TERTULIA_TRY_AS(declaration, expression) \
   TERTULIA_TRY_AS_(declaration, expression, TERTULIA_CONCAT(tertulia_result_, __LINE__))
@@ -111,5 +111,5 @@ class [[nodiscard]] Result<void> {
   auto result = (expression);                             \
   if (!result) return std::move(result).error();          \
   declaration = *std::move(result)
-
+// NOLINTEND(bugprone-macro-parentheses)
 }  // namespace tertulia

@@ -1,0 +1,33 @@
+// seeds.mjs FOLDER: writes FOLDER/<target>/…, what each fuzzer begins with. Without a valid example to change, a
+// fuzzer of JSON forms never gets past the first brace.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const folder = process.argv[2];
+function seed(target, name, bytes) {
+  mkdirSync(join(folder, target), { recursive: true });
+  writeFileSync(join(folder, target, name), bytes);
+}
+
+// The examples of docs/formats/json.md, under the heading of their form. The first byte chooses the form.
+const header = readFileSync('libs/conversation/include/tertulia/conversation/json_forms.h', 'utf8');
+const list = /#define TERTULIA_FORMS\(X\)([^]*?)\n\n/.exec(header)[1];
+const forms = [...list.matchAll(/X\((\w+)\)/g)].map((match) => match[1]);
+let count = 0;
+for (const section of readFileSync('docs/formats/json.md', 'utf8').split(/^## /m).slice(1)) {
+  const form = forms.indexOf(section.slice(0, section.indexOf('\n')));
+  for (const [, example] of section.matchAll(/^```json\n([^]*?)^```/gm)) {
+    count += 1;
+    seed('json', `example-${count}`, example);
+    if (form >= 0) seed('conversation_json', `example-${count}`, Buffer.concat([Buffer.from([form]), Buffer.from(example)]));
+  }
+}
+
+// Phrases in many languages, for both vocabularies; the second byte chooses cuts and chunk sizes.
+const phrases = readFileSync('bench/text/corpus/phrases.txt', 'utf8');
+for (const vocabulary of [0, 1]) {
+  for (let at = 0; at < phrases.length; at += 500) {
+    const text = Buffer.from(phrases.slice(at, at + 500));
+    seed('tokenizer', `phrases-${vocabulary}-${at}`, Buffer.concat([Buffer.from([vocabulary, at % 251]), text]));
+  }
+}
