@@ -4,10 +4,14 @@
 #include <utility>
 
 #include "bytes.h"
+#include "packing.h"
 
 namespace tertulia {
 
 namespace {
+
+// More than any commit may hold, so that damage does not ask for all memory.
+constexpr std::uint64_t kMaxBodyBytes = 2 * kMaxCommitBytes;
 
 Error malformed(std::string_view what) {
   return Error(ErrorCode::kDamaged, "the " + std::string(what) + " of the turn cannot be read");
@@ -127,24 +131,23 @@ TurnHeader read_header(ByteReader& in) {
   return header;
 }
 
-void pass_messages(ByteReader& in, std::uint64_t count) {
+// The header, up to the body, which must be unpacked: `in` fails if it is not.
+TurnHeader pass_header(ByteReader& in) {
+  const TurnHeader header = read_header(in);
+  if (in.varint() != 0) in.fail();
+  return header;
+}
+
+void pass_messages(ByteReader& in) {
+  const std::uint64_t count = pass_header(in).messages;
   for (std::uint64_t i = 0; i < count && in.ok(); ++i) in.text();
 }
 
-}  // namespace
-
-std::string encode_turn(const TurnHeader& header, const AppendTurn& append) {
+std::string encode_body(const AppendTurn& append) {
   std::string out;
   std::size_t bytes = 64;
   for (const Message& message : append.turn.messages()) bytes += message.block().size() + 4;
   out.reserve(bytes + append.tool_calls.size() * 64);
-  put_varint(out, number(header.revision));
-  put_varint(out, header.first_index);
-  put_varint(out, header.state_turn);
-  const std::array<std::uint8_t, 16> id = append.turn.id().uuid().bytes();
-  out.append(reinterpret_cast<const char*>(id.data()), id.size());
-  put_u64(out, static_cast<std::uint64_t>(header.time.time_since_epoch().count()));
-  put_varint(out, append.turn.messages().size());
   for (const Message& message : append.turn.messages()) put_text(out, message.block());
   put_varint(out, append.tool_calls.size());
   if (!append.tool_calls.empty()) {
@@ -161,6 +164,40 @@ std::string encode_turn(const TurnHeader& header, const AppendTurn& append) {
   return out;
 }
 
+}  // namespace
+
+std::string encode_turn(const TurnHeader& header, const AppendTurn& append) {
+  std::string out;
+  put_varint(out, number(header.revision));
+  put_varint(out, header.first_index);
+  put_varint(out, header.state_turn);
+  const std::array<std::uint8_t, 16> id = append.turn.id().uuid().bytes();
+  out.append(reinterpret_cast<const char*>(id.data()), id.size());
+  put_u64(out, static_cast<std::uint64_t>(header.time.time_since_epoch().count()));
+  put_varint(out, append.turn.messages().size());
+  const std::string body = encode_body(append);
+  const std::size_t start = out.size();
+  put_varint(out, body.size());
+  if (append_packed(out, body)) return out;
+  out.resize(start);
+  put_varint(out, 0);
+  return out.append(body);
+}
+
+Result<std::string_view> unpack_turn(std::string_view content, std::string& scratch) {
+  ByteReader in(content);
+  read_header(in);
+  const std::size_t header = content.size() - in.rest().size();
+  const std::uint64_t size = in.varint();
+  if (!in.ok() || size > kMaxBodyBytes) return malformed("header");
+  if (size == 0) return content;
+  scratch.resize(header + 1 + size);
+  content.copy(scratch.data(), header);
+  scratch[header] = '\0';
+  TERTULIA_TRY(unpack(in.rest(), scratch.data() + header + 1, size));
+  return std::string_view(scratch);
+}
+
 Result<TurnHeader> decode_turn_header(std::string_view content) {
   ByteReader in(content);
   const TurnHeader header = read_header(in);
@@ -170,7 +207,7 @@ Result<TurnHeader> decode_turn_header(std::string_view content) {
 
 Result<Turn> decode_turn(std::string_view content) {
   ByteReader in(content);
-  const TurnHeader header = read_header(in);
+  const TurnHeader header = pass_header(in);
   if (!in.ok() || header.messages > content.size()) return malformed("header");
   std::vector<Message> messages;
   messages.reserve(header.messages);
@@ -185,7 +222,7 @@ Result<Turn> decode_turn(std::string_view content) {
 
 Result<std::vector<ToolCallRecord>> decode_tool_calls(std::string_view content, const Turn& turn) {
   ByteReader in(content);
-  pass_messages(in, read_header(in).messages);
+  pass_messages(in);
   const std::uint64_t count = in.varint();
   if (!in.ok() || count > content.size()) return malformed("tool calls");
   std::vector<ToolCallRecord> calls;
@@ -201,7 +238,7 @@ Result<std::vector<ToolCallRecord>> decode_tool_calls(std::string_view content, 
 Result<std::optional<MiddlewareState>> decode_state(std::string_view content) {
   TERTULIA_TRY_AS(Turn turn, decode_turn(content));
   ByteReader in(content);
-  pass_messages(in, read_header(in).messages);
+  pass_messages(in);
   const std::uint64_t count = in.varint();
   const ToolParts parts(turn);
   for (std::uint64_t i = 0; i < count; ++i) TERTULIA_TRY(read_tool_call(in, parts));

@@ -1,7 +1,11 @@
 // A turn as the content of its row.
 //
-//   varint revision, first index, state turn; turn id (16); commit time in µs (8)
-//   varint number of messages, then each as varint length and block (docs/formats/message.md)
+//   varint revision, first index, state turn; turn id (16); commit time in µs (8); varint number of messages
+//   varint 0, then the body; or the size of the body, then the body packed (packing.h)
+//
+// The body is
+//
+//   each message as varint length and block (docs/formats/message.md)
 //   varint number of tool calls, then each
 //   if the branch's state changed: varint number of members, then each as two texts
 //
@@ -36,9 +40,13 @@ struct TurnHeader {
   std::uint64_t messages = 0;
 };
 
+// Packed if that is shorter.
 std::string encode_turn(const TurnHeader& header, const AppendTurn& append);
 
-// kDamaged if the bytes are not what encode_turn writes.
+// The same content with a body that is not packed, as a window into `content` or into `scratch`.
+Result<std::string_view> unpack_turn(std::string_view content, std::string& scratch);
+
+// kDamaged if the bytes are not what encode_turn writes. All but the header must be unpacked.
 Result<TurnHeader> decode_turn_header(std::string_view content);
 Result<Turn> decode_turn(std::string_view content);
 // The calls without session, branch and turn, which are not stored.
