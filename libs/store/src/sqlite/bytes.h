@@ -11,11 +11,16 @@
 
 namespace tertulia {
 
+// Little-endian.
 inline void put_u32(std::string& out, std::uint32_t value) {
-  for (unsigned i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+  std::array<char, 4> bytes{};
+  for (unsigned i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  out.append(bytes.data(), bytes.size());
 }
 inline void put_u64(std::string& out, std::uint64_t value) {
-  for (unsigned i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+  std::array<char, 8> bytes{};
+  for (unsigned i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  out.append(bytes.data(), bytes.size());
 }
 // Seven bits a byte, the low ones first; the last byte is below 128.
 inline void put_varint(std::string& out, std::uint64_t value) {
@@ -36,6 +41,11 @@ class ByteReader {
   std::uint32_t u32() { return static_cast<std::uint32_t>(fixed(4)); }
   std::uint64_t u64() { return fixed(8); }
   std::uint64_t varint() {
+    if (!rest_.empty() && static_cast<unsigned char>(rest_.front()) < 128) {
+      const auto small = static_cast<unsigned char>(rest_.front());
+      rest_.remove_prefix(1);
+      return small;
+    }
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < 10 && i < rest_.size(); ++i) {
       const auto byte = static_cast<unsigned char>(rest_[i]);
