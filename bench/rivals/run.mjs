@@ -107,6 +107,7 @@ ratio('bytes_per_turn_langgraph', 'bytes_per_turn', '', 'LangGraph');
 ratio('bytes_per_turn_best', 'bytes_per_turn', '');
 ratio('load_10000_langgraph', 'load_10000_messages', '>= 50', 'LangGraph');
 ratio('load_10000_best', 'load_10000_messages', '>= 2');
+ratio('load_10000_work_best', 'load_10000_work', '');
 ratio('fork_10000_best', 'fork_10000_messages', '');
 ratio('fork_bytes_best', 'fork_bytes', '');
 process.exit(failed ? 1 : 0);
