@@ -14,7 +14,8 @@ const groups = {
   base: [[`${bin}/bench_base`]],
   text: [['bash', 'bench/text/run.sh']],
   conversation: [[`${bin}/bench_conversation`]],
-  store: [[`${bin}/bench_store`]],
+  store: [[`${bin}/bench_store`, 'build']],
+  rivals: [['node', 'bench/rivals/run.mjs', '--all']],
 };
 
 const words = process.argv.slice(2);

@@ -25,6 +25,7 @@ PACKAGES=(
   libsqlite3-dev
   libspdlog-dev
   libtomlplusplus-dev
+  libzstd-dev
   llvm-19
   mold
   ninja-build

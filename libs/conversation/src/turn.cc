@@ -105,6 +105,47 @@ Result<std::size_t> take_results(OpenCalls& open, const Message& message) {
   return first;
 }
 
+// The messages behind messages[0] that answer its calls one by one in their order, as they were stored: 0 if
+// they do not, and have to be matched and sorted.
+std::size_t answers_in_order(std::span<const Message> messages) {
+  const Message& call = messages.front();
+  std::size_t answered = 0;
+  for (std::size_t i = 0; i < call.part_count(); ++i) {
+    const Part asked = call.part(i);
+    if (asked.kind == PartKind::kToolResult) return 0;
+    if (asked.kind != PartKind::kToolCall) continue;
+    if (++answered == messages.size()) return 0;
+    const Message& result = messages[answered];
+    if (result.role() != Role::kTool || result.part_count() != 1) return 0;
+    const Part answer = result.part(0);
+    if (answer.kind != PartKind::kToolResult || answer.call_id != asked.call_id) return 0;
+    if (!answer.name.empty() && answer.name != asked.name) return 0;
+  }
+  return answered;
+}
+
+bool stands_alone(const Message& message) {
+  if (message.role() == Role::kTool || message.role() == Role::kContext) return false;
+  for (std::size_t i = 0; i < message.part_count(); ++i) {
+    const PartKind kind = message.part(i).kind;
+    if (kind == PartKind::kToolCall || kind == PartKind::kToolResult) return false;
+  }
+  return true;
+}
+
+// True if the messages are a turn as they stand. Otherwise they may be one after sorting, or something is
+// wrong.
+bool is_turn(std::span<const Message> messages) {
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (stands_alone(messages[i])) continue;
+    if (messages[i].role() != Role::kAssistant) return false;
+    const std::size_t answers = answers_in_order(messages.subspan(i));
+    if (answers == 0) return false;
+    i += answers;
+  }
+  return !messages.empty();
+}
+
 }  // namespace
 
 Result<ToolGroup> ToolGroup::close(Message call, std::vector<Message> results) {
@@ -159,6 +200,7 @@ Result<Turn> Turn::seal(TurnDraft draft) {
 }
 
 Result<Turn> Turn::from_messages(TurnId id, std::vector<Message> messages) {
+  if (is_turn(messages)) return Turn(id, std::move(messages));
   TurnDraft draft(id);
   for (std::size_t i = 0; i < messages.size();) {
     std::size_t end = i + 1;

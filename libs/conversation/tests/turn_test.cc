@@ -136,6 +136,17 @@ TEST(Turn, ReadsMessagesAndPutsResultsInOrder) {
   EXPECT_THAT(numbers_of(turn.messages()), ElementsAre(1, 2, 4, 3, 5, 6, 7));
 }
 
+TEST(Turn, ReadsWhatStandsInOrderAsItStands) {
+  const std::vector<Message> stored{says(1, Role::kUser), calls(2, {"a", "b", "a"}), results(3, {"a"}),
+                                    results(4, {"b"}),    results(5, {"a"}),         calls(6, {"a"}),
+                                    results(7, {"a"}),    says(8, Role::kAssistant)};
+  const Turn turn = Turn::from_messages(TurnId(), stored).value();
+  EXPECT_THAT(numbers_of(turn.messages()), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+  std::vector<Message> surplus = stored;
+  surplus.insert(surplus.begin() + 5, results(9, {"a"}));
+  expect_unpaired(Turn::from_messages(TurnId(), surplus).error(), "a");
+}
+
 TEST(Turn, SaysWhichMessageBreaksTheRule) {
   const auto error_of = [](std::vector<Message> messages) {
     return Turn::from_messages(TurnId(), std::move(messages)).error();

@@ -31,7 +31,7 @@ void add_secret_session(SqliteStore& store, const SessionKey& key) {
   ASSERT_TRUE(commit(store, std::move(first)).ok());
   ASSERT_TRUE(commit(store, Trial::of(key, Revision{1},
                                       {AppendTurn{.branch = main_branch(),
-                                                  .turn = Trial::turn(1, "canaryquestion", "canaryanswer")}}))
+                                                  .turn = canary_turn(1, "canaryquestion", "canaryanswer")}}))
                   .ok());
   ASSERT_TRUE(note(store, {.key = key,
                            .conditions = {},

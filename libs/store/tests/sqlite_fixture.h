@@ -1,10 +1,13 @@
 // SQLite stores for tests: on a simulated disk, and in a directory of their own.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -55,6 +58,15 @@ class SimSqlite final : public StoreFixture {
   SimEnv env_;
   std::unique_ptr<SqliteStore> store_;
 };
+
+// A turn whose id can be found in the bytes of its row. Texts cannot, since they are packed.
+inline constexpr std::string_view kCanaryId = "canary-in-turnid";
+inline Turn canary_turn(std::uint64_t first, const std::string& question, const std::string& answer) {
+  std::array<std::uint8_t, 16> id{};
+  std::copy(kCanaryId.begin(), kCanaryId.end(), id.begin());
+  const Turn turn = StoreTrial::turn(first, question, answer);
+  return Turn::from_messages(TurnId(Uuid(id)), {turn.messages().begin(), turn.messages().end()}).value();
+}
 
 inline Secret test_key(char fill = 'k') { return Secret(std::string(32, fill)); }
 

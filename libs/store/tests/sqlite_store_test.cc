@@ -144,7 +144,7 @@ TEST(SqliteStore, EraseLeavesNoByteOfWhatWasSaid) {
   Revision revision{1};
   for (std::uint64_t i = 0; i < 40; ++i) {
     revision = commit(*store,
-                      append(key, revision, Trial::turn(2 * i, "where is canaryquestion", "at canaryanswer")))
+                      append(key, revision, canary_turn(2 * i, "where is canaryquestion", "at canaryanswer")))
                    .value();
   }
   ASSERT_TRUE(note(*store, {.key = key,
@@ -154,12 +154,14 @@ TEST(SqliteStore, EraseLeavesNoByteOfWhatWasSaid) {
                   .ok());
   ASSERT_EQ(store->search_text(key.tenant, key.owner, "canaryanswer", 100).value().size(), 40U);
   ASSERT_NE(bytes_under(directory.path()).find("canaryanswer"), std::string::npos);
+  ASSERT_NE(bytes_under(directory.path()).find(kCanaryId), std::string::npos);
 
   const EraseReport report = erase(*store, {.tenant = key.tenant, .owner = key.owner}).value();
   EXPECT_EQ(report.sessions, 1U);
   EXPECT_EQ(report.turns, 40U);
   EXPECT_EQ(report.records, 1U);
   const std::string left = bytes_under(directory.path());
+  EXPECT_EQ(left.find(kCanaryId), std::string::npos);
   for (const std::string word : {"canaryquestion", "canaryanswer", "canaryevent", "owner-x", "anaryans"}) {
     EXPECT_EQ(left.find(word), std::string::npos) << word;
   }

@@ -11,11 +11,16 @@
 
 namespace tertulia {
 
+// Little-endian.
 inline void put_u32(std::string& out, std::uint32_t value) {
-  for (unsigned i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+  std::array<char, 4> bytes{};
+  for (unsigned i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  out.append(bytes.data(), bytes.size());
 }
 inline void put_u64(std::string& out, std::uint64_t value) {
-  for (unsigned i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+  std::array<char, 8> bytes{};
+  for (unsigned i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  out.append(bytes.data(), bytes.size());
 }
 // Seven bits a byte, the low ones first; the last byte is below 128.
 inline void put_varint(std::string& out, std::uint64_t value) {
@@ -36,13 +41,22 @@ class ByteReader {
   std::uint32_t u32() { return static_cast<std::uint32_t>(fixed(4)); }
   std::uint64_t u64() { return fixed(8); }
   std::uint64_t varint() {
+    if (!rest_.empty() && static_cast<unsigned char>(rest_.front()) < 128) {
+      const auto small = static_cast<unsigned char>(rest_.front());
+      rest_.remove_prefix(1);
+      return small;
+    }
     std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<unsigned char>(take(1).empty() ? '\0' : last_);
-      value |= static_cast<std::uint64_t>(byte & 127U) << shift;
-      if (byte < 128) return value;
+    for (std::size_t i = 0; i < 10 && i < rest_.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(rest_[i]);
+      value |= static_cast<std::uint64_t>(byte & 127U) << (7 * i);
+      if (byte < 128) {
+        rest_.remove_prefix(i + 1);
+        return value;
+      }
     }
     ok_ = false;
+    rest_ = {};
     return 0;
   }
   std::string_view text() { return take(varint()); }
@@ -54,10 +68,12 @@ class ByteReader {
     }
     const std::string_view taken = rest_.substr(0, size);
     rest_.remove_prefix(size);
-    if (!taken.empty()) last_ = taken.back();
     return taken;
   }
 
+  // What was not read yet.
+  std::string_view rest() const { return rest_; }
+  void fail() { ok_ = false; }
   bool ok() const { return ok_; }
   // Everything was read, and nothing beyond.
   bool at_end() const { return ok_ && rest_.empty(); }
@@ -72,7 +88,6 @@ class ByteReader {
   }
 
   std::string_view rest_;
-  char last_ = '\0';
   bool ok_ = true;
 };
 

@@ -15,7 +15,9 @@ namespace tertulia {
 
 namespace {
 
-// Pages that are read one after the other are fetched in runs of this many bytes.
+// Pages that are read one after the other are fetched in runs, each twice as long as the one before: somebody
+// who wants two pages does not pay for many.
+constexpr sqlite3_int64 kFirstRunBytes = 4 * 1024;
 constexpr sqlite3_int64 kRunBytes = 64 * 1024;
 
 struct CheckedFile {
@@ -24,6 +26,7 @@ struct CheckedFile {
   std::string* buffer;  // of a page that is written
   std::string* run;     // bytes of the file from run_offset on
   sqlite3_int64 run_offset;
+  sqlite3_int64 next_run_bytes;
   sqlite3_int64 last_end;
 };
 
@@ -42,7 +45,7 @@ int close_file(sqlite3_file* file) {
 bool fetch_run(CheckedFile& me, sqlite3_int64 offset, int size) {
   sqlite3_int64 length = 0;
   if (me.real->pMethods->xFileSize(me.real, &length) != SQLITE_OK) return false;
-  const sqlite3_int64 bytes = std::min(kRunBytes, length - offset);
+  const sqlite3_int64 bytes = std::min(me.next_run_bytes, length - offset);
   if (bytes < size) return false;
   try {
     me.run->resize(static_cast<std::size_t>(bytes));
@@ -54,6 +57,7 @@ bool fetch_run(CheckedFile& me, sqlite3_int64 offset, int size) {
     return false;
   }
   me.run_offset = offset;
+  me.next_run_bytes = std::min(2 * me.next_run_bytes, kRunBytes);
   return true;
 }
 
@@ -63,7 +67,10 @@ bool read_from_run(CheckedFile& me, void* out, int size, sqlite3_int64 offset) {
            offset + size <= me.run_offset + static_cast<sqlite3_int64>(me.run->size());
   };
   const bool goes_on = offset >= me.last_end && offset <= me.last_end + 4 * size;
-  if (!holds() && (!goes_on || !fetch_run(me, offset, size))) return false;
+  if (!holds()) {
+    if (!goes_on) me.next_run_bytes = kFirstRunBytes;
+    if (!goes_on || !fetch_run(me, offset, size)) return false;
+  }
   std::memcpy(out, me.run->data() + (offset - me.run_offset), static_cast<std::size_t>(size));
   return true;
 }
@@ -149,6 +156,7 @@ int open_file(sqlite3_vfs* vfs, sqlite3_filename name, sqlite3_file* file, int f
     return SQLITE_NOMEM;
   }
   me.last_end = -kRunBytes;
+  me.next_run_bytes = kFirstRunBytes;
   me.base.pMethods = &kMethods;
   return SQLITE_OK;
 }

@@ -84,11 +84,9 @@ class TurnReader {
     TERTULIA_TRY_AS(Query select, connection_.query("SELECT data FROM turns WHERE id=?"));
     TERTULIA_TRY_AS(const bool there, select.bind(turn_row(row_.number, turn)).step());
     if (!there) return missing(turn);
-    std::string scratch;
-    Result<std::string_view> content =
-        open_turn_row(turn_row(row_.number, turn), select.blob(0), session_.key, scratch);
-    if (!content) return damaged(std::move(content).error(), turn);
-    return decode_turn_header(*content);
+    Result<TurnHeader> header = open_turn_header(turn_row(row_.number, turn), select.blob(0), session_.key);
+    if (!header) return damaged(std::move(header).error(), turn);
+    return header;
   }
 
   Error missing(std::uint64_t turn) const {

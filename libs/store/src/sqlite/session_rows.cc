@@ -42,10 +42,7 @@ Result<std::optional<HeadTurn>> read_head_turn(Connection& connection, std::int6
   TERTULIA_TRY_AS(const bool there,
                   select.bind(turn_row(branch, 1)).bind(turn_row(branch, kMaxTurns)).step());
   if (!there) return std::optional<HeadTurn>();
-  std::string scratch;
-  TERTULIA_TRY_AS(const std::string_view content,
-                  open_turn_row(select.integer(0), select.blob(1), key, scratch));
-  TERTULIA_TRY_AS(const TurnHeader header, decode_turn_header(content));
+  TERTULIA_TRY_AS(const TurnHeader header, open_turn_header(select.integer(0), select.blob(1), key));
   return std::optional(
       HeadTurn{.number = static_cast<std::uint64_t>(select.integer(0)) & kMaxTurns, .header = header});
 }
@@ -221,7 +218,21 @@ Result<BranchContent> decode_branch(std::string_view bytes) {
 
 Result<std::string_view> open_turn_row(std::int64_t row, std::string_view data, const DataKey& key,
                                        std::string& scratch) {
-  return open_row(place_of(Table::kTurn, row), data, key, scratch);
+  // Holds what was decrypted; a plain row is a window into the query.
+  std::string decrypted;
+  TERTULIA_TRY_AS(const std::string_view content,
+                  open_row(place_of(Table::kTurn, row), data, key, decrypted));
+  TERTULIA_TRY_AS(const std::string_view unpacked, unpack_turn(content, scratch));
+  if (unpacked.data() != decrypted.data()) return unpacked;
+  scratch = std::move(decrypted);
+  return std::string_view(scratch);
+}
+
+Result<TurnHeader> open_turn_header(std::int64_t row, std::string_view data, const DataKey& key) {
+  std::string decrypted;
+  TERTULIA_TRY_AS(const std::string_view content,
+                  open_row(place_of(Table::kTurn, row), data, key, decrypted));
+  return decode_turn_header(content);
 }
 
 Result<std::optional<StoredSession>> load_session(Connection& connection, TenantKeys& keys,

@@ -74,9 +74,11 @@ Result<StoredSession> load_existing(Connection& connection, TenantKeys& keys, co
 Result<void> load_streams(Connection& connection, StoredSession& session,
                           const std::vector<StreamId>& streams);
 
-// The content of a turn's row, as a window into the query or into `scratch`.
+// The content of a turn's row, unpacked, as a window into the query or into `scratch`.
 Result<std::string_view> open_turn_row(std::int64_t row, std::string_view data, const DataKey& key,
                                        std::string& scratch);
+// Its header alone, which needs no unpacking.
+Result<TurnHeader> open_turn_header(std::int64_t row, std::string_view data, const DataKey& key);
 
 // An error of a row as one of its session, where it says that something is damaged.
 Error in_session(Error error, const SessionKey& key, const std::string& record);

@@ -4,10 +4,14 @@
 #include <utility>
 
 #include "bytes.h"
+#include "packing.h"
 
 namespace tertulia {
 
 namespace {
+
+// More than any commit may hold, so that damage does not ask for all memory.
+constexpr std::uint64_t kMaxTextBytes = 2 * kMaxCommitBytes;
 
 Error malformed(std::string_view what) {
   return Error(ErrorCode::kDamaged, "the " + std::string(what) + " of the turn cannot be read");
@@ -127,25 +131,66 @@ TurnHeader read_header(ByteReader& in) {
   return header;
 }
 
-void pass_messages(ByteReader& in, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count && in.ok(); ++i) in.text();
+// The head of a block, and where its fields stand: docs/formats/message.md.
+constexpr std::size_t kHeadBytes = 36;
+constexpr std::size_t kKindsAt = 4;
+constexpr std::size_t kKindBytes = 4;
+constexpr std::size_t kIdAt = 8;
+constexpr std::size_t kTimeAt = 24;
+constexpr std::size_t kTokensAt = 32;
+
+void put_head(std::string& out, std::string_view block, Time commit) {
+  put_varint(out, block.size());
+  out.append(block, kKindsAt, kKindBytes);
+  out.append(block, kIdAt, 16);
+  const std::uint64_t later =
+      ByteReader(block.substr(kTimeAt)).u64() - static_cast<std::uint64_t>(commit.time_since_epoch().count());
+  put_varint(out, later << 1U ^ (later >> 63U != 0 ? UINT64_MAX : 0));
+  put_varint(out, ByteReader(block.substr(kTokensAt)).u32());
 }
 
-}  // namespace
+// Adds the head as it stands in the block, and gives the size of what follows it there.
+std::uint64_t read_head(ByteReader& in, Time commit, std::string& block) {
+  const std::uint64_t size = in.varint();
+  if (size < kHeadBytes) in.fail();
+  put_u32(block, static_cast<std::uint32_t>(size));
+  block.append(in.take(kKindBytes));
+  block.append(in.take(16));
+  const std::uint64_t later = in.varint();
+  put_u64(block,
+          (later >> 1U ^ (0 - (later & 1U))) + static_cast<std::uint64_t>(commit.time_since_epoch().count()));
+  put_u32(block, static_cast<std::uint32_t>(in.varint()));
+  return in.ok() ? size - kHeadBytes : 0;
+}
 
-std::string encode_turn(const TurnHeader& header, const AppendTurn& append) {
+// Passes the heads of the messages, and gives the size of what their blocks hold behind them.
+std::uint64_t pass_heads(ByteReader& in, std::uint64_t count) {
+  std::uint64_t size = 0;
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    const std::uint64_t block = in.varint();
+    if (block < kHeadBytes || block > kMaxTextBytes) in.fail();
+    in.take(kKindBytes + 16);
+    in.varint();
+    in.varint();
+    size += block - kHeadBytes;
+  }
+  return size;
+}
+
+// Up to the tool calls. The texts must be unpacked: `in` fails if they are not.
+void pass_messages(ByteReader& in) {
+  const std::uint64_t count = read_header(in).messages;
+  const std::uint64_t size = pass_heads(in, count);
+  if (in.varint() != 0) in.fail();
+  in.take(size);
+}
+
+std::string encode_texts(const AppendTurn& append) {
   std::string out;
   std::size_t bytes = 64;
-  for (const Message& message : append.turn.messages()) bytes += message.block().size() + 4;
+  for (const Message& message : append.turn.messages()) bytes += message.block().size();
   out.reserve(bytes + append.tool_calls.size() * 64);
-  put_varint(out, number(header.revision));
-  put_varint(out, header.first_index);
-  put_varint(out, header.state_turn);
-  const std::array<std::uint8_t, 16> id = append.turn.id().uuid().bytes();
-  out.append(reinterpret_cast<const char*>(id.data()), id.size());
-  put_u64(out, static_cast<std::uint64_t>(header.time.time_since_epoch().count()));
-  put_varint(out, append.turn.messages().size());
-  for (const Message& message : append.turn.messages()) put_text(out, message.block());
+  for (const Message& message : append.turn.messages()) out.append(message.block().substr(kHeadBytes));
   put_varint(out, append.tool_calls.size());
   if (!append.tool_calls.empty()) {
     const ToolParts parts(append.turn);
@@ -161,6 +206,42 @@ std::string encode_turn(const TurnHeader& header, const AppendTurn& append) {
   return out;
 }
 
+}  // namespace
+
+std::string encode_turn(const TurnHeader& header, const AppendTurn& append) {
+  std::string out;
+  put_varint(out, number(header.revision));
+  put_varint(out, header.first_index);
+  put_varint(out, header.state_turn);
+  const std::array<std::uint8_t, 16> id = append.turn.id().uuid().bytes();
+  out.append(reinterpret_cast<const char*>(id.data()), id.size());
+  put_u64(out, static_cast<std::uint64_t>(header.time.time_since_epoch().count()));
+  put_varint(out, append.turn.messages().size());
+  for (const Message& message : append.turn.messages()) put_head(out, message.block(), header.time);
+  const std::string texts = encode_texts(append);
+  const std::size_t start = out.size();
+  put_varint(out, texts.size());
+  if (append_packed(out, texts)) return out;
+  out.resize(start);
+  put_varint(out, 0);
+  return out.append(texts);
+}
+
+Result<std::string_view> unpack_turn(std::string_view content, std::string& scratch) {
+  ByteReader in(content);
+  const std::uint64_t count = read_header(in).messages;
+  pass_heads(in, count);
+  const std::size_t heads = content.size() - in.rest().size();
+  const std::uint64_t size = in.varint();
+  if (!in.ok() || size > kMaxTextBytes) return malformed("header");
+  if (size == 0) return content;
+  scratch.resize(heads + 1 + size);
+  content.copy(scratch.data(), heads);
+  scratch[heads] = '\0';
+  TERTULIA_TRY(unpack(in.rest(), scratch.data() + heads + 1, size));
+  return std::string_view(scratch);
+}
+
 Result<TurnHeader> decode_turn_header(std::string_view content) {
   ByteReader in(content);
   const TurnHeader header = read_header(in);
@@ -169,14 +250,20 @@ Result<TurnHeader> decode_turn_header(std::string_view content) {
 }
 
 Result<Turn> decode_turn(std::string_view content) {
-  ByteReader in(content);
-  const TurnHeader header = read_header(in);
-  if (!in.ok() || header.messages > content.size()) return malformed("header");
+  ByteReader heads(content);
+  const TurnHeader header = read_header(heads);
+  if (!heads.ok() || header.messages > content.size()) return malformed("header");
+  ByteReader texts = heads;
+  pass_heads(texts, header.messages);
+  if (texts.varint() != 0 || !texts.ok()) return malformed("header");
   std::vector<Message> messages;
   messages.reserve(header.messages);
+  std::string block;
   for (std::uint64_t i = 0; i < header.messages; ++i) {
-    const std::string_view block = in.text();
-    if (!in.ok()) return malformed("messages");
+    block.clear();
+    const std::uint64_t rest = read_head(heads, header.time, block);
+    block.append(texts.take(rest));
+    if (!heads.ok() || !texts.ok()) return malformed("messages");
     TERTULIA_TRY_AS(Message message, Message::from_block(block));
     messages.push_back(std::move(message));
   }
@@ -185,7 +272,7 @@ Result<Turn> decode_turn(std::string_view content) {
 
 Result<std::vector<ToolCallRecord>> decode_tool_calls(std::string_view content, const Turn& turn) {
   ByteReader in(content);
-  pass_messages(in, read_header(in).messages);
+  pass_messages(in);
   const std::uint64_t count = in.varint();
   if (!in.ok() || count > content.size()) return malformed("tool calls");
   std::vector<ToolCallRecord> calls;
@@ -201,7 +288,7 @@ Result<std::vector<ToolCallRecord>> decode_tool_calls(std::string_view content, 
 Result<std::optional<MiddlewareState>> decode_state(std::string_view content) {
   TERTULIA_TRY_AS(Turn turn, decode_turn(content));
   ByteReader in(content);
-  pass_messages(in, read_header(in).messages);
+  pass_messages(in);
   const std::uint64_t count = in.varint();
   const ToolParts parts(turn);
   for (std::uint64_t i = 0; i < count; ++i) TERTULIA_TRY(read_tool_call(in, parts));

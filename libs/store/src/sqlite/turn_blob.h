@@ -1,10 +1,18 @@
 // A turn as the content of its row.
 //
-//   varint revision, first index, state turn; turn id (16); commit time in µs (8)
-//   varint number of messages, then each as varint length and block (docs/formats/message.md)
+//   varint revision, first index, state turn; turn id (16); commit time in µs (8); varint number of messages
+//   the head of each message: varint length of its block; version, role, flags and origin as there (4); id
+//   (16);
+//     time less commit time as a zigzag varint; varint tokens
+//   varint 0, then the texts; or the size of the texts, then the texts packed (packing.h)
+//
+// The texts are
+//
+//   the rest of each message's block, from byte 36 on (docs/formats/message.md)
 //   varint number of tool calls, then each
 //   if the branch's state changed: varint number of members, then each as two texts
 //
+// Ids and times are apart because nothing makes them shorter, and among the texts they make those longer.
 // A tool call whose id, tool and input, or whose output, stand in the messages names the part instead of
 // saying it again.
 #pragma once
@@ -36,9 +44,13 @@ struct TurnHeader {
   std::uint64_t messages = 0;
 };
 
+// Packed if that is shorter.
 std::string encode_turn(const TurnHeader& header, const AppendTurn& append);
 
-// kDamaged if the bytes are not what encode_turn writes.
+// The same content with texts that are not packed, as a window into `content` or into `scratch`.
+Result<std::string_view> unpack_turn(std::string_view content, std::string& scratch);
+
+// kDamaged if the bytes are not what encode_turn writes. All but the header must be unpacked.
 Result<TurnHeader> decode_turn_header(std::string_view content);
 Result<Turn> decode_turn(std::string_view content);
 // The calls without session, branch and turn, which are not stored.

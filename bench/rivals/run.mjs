@@ -1,0 +1,113 @@
+// run.mjs [--all]: Tertulia and its rivals on the same durable turn, one after the other on the same disk, and what
+// follows as ratios: one JSON line a figure, as bench/run.mjs wants them. --all prints each rival's own figures as well.
+//
+// The rivals are npm packages, pinned by package-lock.json and installed once for a user. better-sqlite3 is compiled if
+// there is no ready binary for this Node.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const root = path.resolve(here, '../..');
+const all = process.argv.includes('--all');
+
+function install() {
+  const lock = fs.readFileSync(path.join(here, 'package-lock.json'));
+  const name = createHash('sha256').update(lock).digest('hex').slice(0, 12) + `-node${process.versions.modules}`;
+  const cache = path.join(process.env.XDG_CACHE_HOME ?? path.join(os.homedir(), '.cache'), 'tertulia/rivals', name);
+  const done = path.join(cache, 'installed');
+  if (!fs.existsSync(done)) {
+    console.error('Installing the rivals with npm; this takes minutes, once.');
+    fs.mkdirSync(cache, { recursive: true });
+    for (const file of ['package.json', 'package-lock.json']) fs.copyFileSync(path.join(here, file), path.join(cache, file));
+    const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: cache, stdio: ['ignore', 2, 2] });
+    if (npm.status !== 0) throw new Error('npm ci failed; see above');
+    fs.writeFileSync(done, '');
+  }
+  const link = path.join(here, 'node_modules');
+  fs.rmSync(link, { recursive: true, force: true });
+  fs.symlinkSync(path.join(cache, 'node_modules'), link);
+}
+
+// The figures of one program by name. A program that fails is named, and the others go on.
+function measure(command, show = all) {
+  const figures = {};
+  const child = spawnSync(command[0], [...command.slice(1), work], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], timeout: 150_000 });
+  for (const line of (child.stdout ?? '').split('\n').filter((one) => one.startsWith('{"rival"'))) {
+    const { rival, measure: what, value, unit } = JSON.parse(line);
+    figures[what] = value;
+    if (show) print(`rivals.${rival}.${what}`, value, unit, '', '');
+  }
+  if (child.status !== 0) {
+    console.error(`${command.join(' ')} failed (${child.signal ?? child.status})`);
+    failed = true;
+  }
+  return figures;
+}
+
+function print(figure, value, unit, goal, against) {
+  console.log(JSON.stringify({ figure, value, unit, goal, against }));
+}
+
+let failed = false;
+install();
+fs.mkdirSync(path.join(root, 'build'), { recursive: true });
+const work = fs.mkdtempSync(path.join(root, 'build/rivals-'));
+
+// Ours runs before and after each rival, and the mean of both stands beside it: a machine that others use as well, and its
+// disk, are not the same from one minute to the next.
+const ours = [];
+const rivals = [];
+try {
+  const own = [path.join(root, 'build/release/bin/bench_rivals')];
+  ours.push(measure(own, false));
+  for (const [name, program, ...words] of [
+    ['AI SDK, files', 'ai_sdk'],
+    ['AI SDK, files unsynced', 'ai_sdk', '--plain'],
+    ['Agents SDK, SQLite session', 'openai_agents'],
+    ['LangGraph.js, SQLite', 'langgraph'],
+    ['Mastra, libsql', 'mastra'],
+  ]) {
+    const figures = measure(['node', path.join(here, `${program}.mjs`), ...words]);
+    ours.push(measure(own, false));
+    rivals.push({ name, durable: !words.includes('--plain'), figures, ours: ours.slice(-2) });
+  }
+} finally {
+  fs.rmSync(work, { recursive: true, force: true });
+}
+
+if (all) {
+  for (const what of Object.keys(ours[0])) {
+    const unit = what.startsWith('turns') ? '1/s' : what.includes('bytes') ? 'bytes' : 'ms';
+    print(`rivals.tertulia.${what}`, ours.reduce((sum, run) => sum + run[what], 0) / ours.length, unit, '', '');
+  }
+}
+
+// How many times better ours is than `rival`, or than the best one that is as durable.
+function ratio(figure, what, goal, rival) {
+  const compared = rivals.filter((one) => one.durable && what in one.figures && one.name.startsWith(rival ?? '')).map((one) => {
+    const theirs = one.figures[what];
+    const own = one.ours.reduce((sum, run) => sum + run[what], 0) / one.ours.length;
+    return { name: one.name, theirs, own, times: what.startsWith('turns_per_second') ? own / theirs : theirs / own };
+  });
+  if (compared.length === 0) return print(`rivals.${figure}`, null, 'times', goal, `${rival ?? 'no rival'} could not be measured`);
+  const best = compared.reduce((a, b) => (a.times < b.times ? a : b));
+  const unit = what.startsWith('turns') ? '/s' : what.includes('bytes') ? ' bytes' : ' ms';
+  const short = (value) => `${Number(value.toPrecision(3))}${unit}`;
+  print(`rivals.${figure}`, best.times, 'times', goal, `${best.name}: ${short(best.theirs)}, ours ${short(best.own)}`);
+}
+
+ratio('turns_one_session_langgraph', 'turns_per_second', '>= 20', 'LangGraph');
+ratio('turns_one_session_best', 'turns_per_second', '');
+ratio('turns_64_sessions_best', 'turns_per_second_64', '>= 10');
+ratio('bytes_per_turn_langgraph', 'bytes_per_turn', '', 'LangGraph');
+ratio('bytes_per_turn_best', 'bytes_per_turn', '');
+ratio('load_10000_langgraph', 'load_10000_messages', '>= 50', 'LangGraph');
+ratio('load_10000_best', 'load_10000_messages', '>= 2');
+ratio('load_10000_work_best', 'load_10000_work', '');
+ratio('fork_10000_best', 'fork_10000_messages', '');
+ratio('fork_bytes_best', 'fork_bytes', '');
+process.exit(failed ? 1 : 0);
