@@ -30,6 +30,7 @@ PACKAGES=(
   mold
   ninja-build
   pkg-config
+  strace
 )
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then

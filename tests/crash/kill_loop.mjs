@@ -3,11 +3,13 @@
 //
 // After each kill: everything acknowledged is there, nothing is there that was not tried, revisions rise by one, and
 // `verify` has nothing to say. A failure prints the seed and the round.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+
+import { Ledger } from './ledger.mjs';
 
 const [worker, kind, roundsText, seedText] = process.argv.slice(2);
 const rounds = Number(roundsText) * (process.env.TERTULIA_LONG ? 25 : 1);
@@ -23,8 +25,7 @@ const random = () => {  // mulberry32
   return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
 };
 
-const tried = new Set();
-const acked = new Map();  // what → revision, or null for a note
+let ledger = new Ledger();
 
 function fail(message) {
   console.error(`seed ${seed}: ${message}\nthe store is left in ${directory}`);
@@ -37,12 +38,7 @@ async function killed_run(round) {
   const ended = new Promise((done) => child.on('close', (code, signal) => done({ code, signal })));
   let timer;
   for await (const line of createInterface({ input: child.stdout })) {
-    const [verb, session, what, revision] = line.split(' ');
-    if (verb === 'try') tried.add(`turn ${session} ${what}`);
-    else if (verb === 'ack') acked.set(`turn ${session} ${what}`, Number(revision));
-    else if (verb === 'tryn') tried.add(`note ${session} ${what}`);
-    else if (verb === 'ackn') acked.set(`note ${session} ${what}`, null);
-    else if (verb === 'fail') fail(`round ${round}: ${line}`);
+    if (!ledger.note(line)) fail(`round ${round}: ${line}`);
     // Some rounds are cut while the first writes are under way, others later.
     timer ??= setTimeout(() => child.kill('SIGKILL'), random() * random() * 120);
   }
@@ -51,43 +47,16 @@ async function killed_run(round) {
   if (signal !== 'SIGKILL') fail(`round ${round}: the worker ended by itself with ${code}`);
 }
 
-function check(round) {
-  const run = spawnSync(worker, ['check', kind, directory], { encoding: 'utf8', maxBuffer: 1 << 30 });
-  const lines = run.stdout.trim().split('\n');
-  if (run.status !== 0 || lines.at(-1) !== 'checked') {
-    fail(`round ${round}: the check ended with ${run.status ?? run.signal}\n${lines.filter((l) => /^(problem|fail)/.test(l)).join('\n')}\n${run.stderr}`);
-  }
-  const found = new Map();
-  const last = new Map();
-  for (const line of lines) {
-    const [verb, session, what, revision] = line.split(' ');
-    if (verb !== 'turn' && verb !== 'note') continue;
-    const name = `${verb} ${session} ${what}`;
-    if (found.has(name)) fail(`round ${round}: ${name} is there twice`);
-    found.set(name, verb === 'turn' ? Number(revision) : null);
-    if (!tried.has(name)) fail(`round ${round}: ${name} is there and was never tried`);
-    const place = `${verb} ${session}`;
-    const before = last.get(place) ?? (verb === 'turn' ? 1 : 0);
-    const now = Number(verb === 'turn' ? revision : what);
-    if (now !== before + 1) fail(`round ${round}: after ${before} comes ${now} in ${place}`);
-    last.set(place, now);
-  }
-  for (const [name, revision] of acked) {
-    if (!found.has(name)) fail(`round ${round}: ${name} was acknowledged and is lost`);
-    if (found.get(name) !== revision) fail(`round ${round}: ${name} was acknowledged as ${revision}, found as ${found.get(name)}`);
-  }
-}
-
 // What is checked grows with every round, so a store is used for a while and then begun anew.
 const ROUNDS_PER_STORE = 25;
 let total = 0;
 for (let round = 1; round <= rounds; round += 1) {
   await killed_run(round);
-  check(round);
+  const wrong = ledger.check(worker, kind, directory);
+  if (wrong) fail(`round ${round}: ${wrong}`);
   if (round % ROUNDS_PER_STORE !== 0 && round !== rounds) continue;
-  total += acked.size;
-  tried.clear();
-  acked.clear();
+  total += ledger.acked.size;
+  ledger = new Ledger();
   rmSync(directory, { recursive: true, force: true });
 }
 if (total === 0) fail('nothing was ever acknowledged: the test proves nothing');

@@ -3,11 +3,15 @@
 // outside.
 //
 //   worker run   KIND DIRECTORY ROUND    writes until it is killed
+//   worker once  KIND DIRECTORY          opens, does each thing once or twice, closes
+//   worker fill  KIND DIRECTORY BALLAST  writes until the disk is full, removes BALLAST, writes on
 //   worker check KIND DIRECTORY          verifies the store, then lists what is in it
 //
 //   try  SESSION TURN                    before a turn is handed to the store
 //   ack  SESSION TURN REVISION           after it was acknowledged
 //   tryn SESSION NUMBER, ackn …          the same for a note to the session's journal
+//   erase SESSION, erased SESSION        before and after a session is erased
+//   full CODE                            fill: the error of the first change that did not fit
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -81,13 +85,16 @@ class Worker {
     return writer;
   }
 
-  void add_turn(Writer& writer) {
+  void add_turn(Writer& writer) { must("turn", try_turn(writer)); }
+
+  // Says that it was acknowledged if it was.
+  Result<void> try_turn(Writer& writer, std::size_t padding = 0) {
     TurnDraft draft{TurnId(ids_.make())};
     const std::string turn = draft.id().text();
     for (Role role : {Role::kUser, Role::kAssistant}) {
-      must("add", draft.add(Message::text(MessageId(ids_.make()), role, "what was said in turn " + turn,
-                                          real_env().clock().now())
-                                .value()));
+      const std::string text = "what was said in turn " + turn + std::string(padding, '.');
+      must("add",
+           draft.add(Message::text(MessageId(ids_.make()), role, text, real_env().clock().now()).value()));
     }
     const std::string session = writer.key.session.text();
     say("try " + session + " " + turn);
@@ -95,8 +102,28 @@ class Worker {
                   .expected = writer.revision,
                   .changes = {AppendTurn{.branch = kMain, .turn = Turn::seal(std::move(draft)).value()}},
                   .time = real_env().clock().now()};
-    writer.revision = must("turn", commit(store_, std::move(change)));
+    TERTULIA_TRY_AS(writer.revision, commit(store_, std::move(change)));
     say("ack " + session + " " + turn + " " + std::to_string(number(writer.revision)));
+    return {};
+  }
+
+  // A fork and its end, which leave nothing behind but revisions.
+  void fork_and_drop(Writer& writer) {
+    const BranchId side = BranchId::parse("side").value();
+    const BranchHead head{.id = side, .forked_from = ForkOrigin{kMain, 1}};
+    for (const Change& change : {Change(PutBranch{head}), Change(DropBranches{{side}})}) {
+      writer.revision = must("fork", commit(store_, Commit{.key = writer.key,
+                                                           .expected = writer.revision,
+                                                           .changes = {change},
+                                                           .time = real_env().clock().now()}));
+    }
+  }
+
+  void erase_session(const Writer& writer) {
+    const SessionKey& key = writer.key;
+    say("erase " + key.session.text());
+    must("erase", erase(store_, {.tenant = key.tenant, .owner = key.owner, .session = key.session}));
+    say("erased " + key.session.text());
   }
 
   void add_note(Writer& writer) {
@@ -151,6 +178,37 @@ int run(const std::string& kind, const Path& directory, const std::string& round
   return 0;
 }
 
+int once(const std::string& kind, const Path& directory) {
+  const std::unique_ptr<Store> store = open(kind, directory);
+  Worker worker(*store);
+  Writer one = worker.begin("one");
+  worker.add_turn(one);
+  worker.add_note(one);
+  worker.add_turn(one);
+  Writer two = worker.begin("two");
+  worker.add_turn(two);
+  worker.fork_and_drop(two);
+  worker.erase_session(two);
+  worker.add_turn(one);
+  return 0;
+}
+
+int fill(const std::string& kind, const Path& directory, const Path& ballast) {
+  const std::unique_ptr<Store> store = open(kind, directory);
+  Worker worker(*store);
+  Writer writer = worker.begin("one");
+  constexpr std::size_t kPadding = 3'000;
+  Result<void> written;
+  while (written) written = worker.try_turn(writer, kPadding);
+  say("full " + std::string(name_of(written.error().code())));
+  // Reading needs no room.
+  must("read", read_turns(*store, writer.key, {.branch = kMain}));
+  if (worker.try_turn(writer, kPadding)) say("fail there was room after all");
+  must("remove", real_env().files().remove(ballast));
+  for (int i = 0; i < 3; ++i) must("turn with room", worker.try_turn(writer, kPadding));
+  return 0;
+}
+
 int check(const std::string& kind, const Path& directory) {
   const std::unique_ptr<Store> store = open(kind, directory);
   const VerifyReport report = must("verify", verify(*store));
@@ -192,7 +250,12 @@ int check(const std::string& kind, const Path& directory) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   if (words.size() == 5 && words[1] == "run") return tertulia::run(words[2], words[3], words[4]);
+  if (words.size() == 4 && words[1] == "once") return tertulia::once(words[2], words[3]);
+  if (words.size() == 5 && words[1] == "fill") return tertulia::fill(words[2], words[3], words[4]);
   if (words.size() == 4 && words[1] == "check") return tertulia::check(words[2], words[3]);
-  std::fputs("usage: worker run KIND DIRECTORY ROUND | check KIND DIRECTORY\n", stderr);
+  std::fputs(
+      "usage: worker run KIND DIRECTORY ROUND | once KIND DIRECTORY | fill KIND DIRECTORY BALLAST | check "
+      "KIND DIRECTORY\n",
+      stderr);
   return 2;
 }

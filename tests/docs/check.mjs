@@ -1,6 +1,7 @@
 // check.mjs ROOT: fails when a document points at what is not there.
 //  - every relative link in a Markdown file leads to a file, and every #anchor to a heading
 //  - every `path/like/this` with a known folder in front exists
+//  - every number in docs/limits.md is the value of the constant beside it
 //  - a C++ block in README.md that follows `<!-- examples/x.cc -->` is the body of that file, word for word
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -39,6 +40,21 @@ for (const name of files) {
   }
 }
 
+// `| what | 16,384 bytes | `kName` in `file` | …`: the constant is written as products, shifts and differences of numbers.
+const limits = readFileSync(join(root, 'docs/limits.md'), 'utf8');
+let numbers = 0;
+for (const [, number, name, file] of limits.matchAll(/\| ([\d,]+)(?: bytes)? \| `(k\w+)` in `([^`]+)`/g)) {
+  numbers += 1;
+  const source = existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : '';
+  const value = (constant) => {
+    const text = source.match(new RegExp(`constexpr [\\w: ]+ ${constant} = ([^;]+);`))?.[1]
+      .replace(/std::uint64_t\{1\}/g, '1').replace(/'/g, '').replace(/(\d)U/g, '$1').replace(/\bk\w+/g, value);
+    return text && /^[\d\s()*<+-]+$/.test(text) ? Function(`return ${text}`)() : NaN;
+  };
+  if (value(name) !== Number(number.replaceAll(',', ''))) problems.push(`docs/limits.md: ${name} in ${file} is ${value(name)}, not ${number}`);
+}
+if (numbers < 10) problems.push(`docs/limits.md: only ${numbers} numbers could be compared`);
+
 for (const problem of problems) console.error(problem);
-console.log(`${files.length} documents, ${links} links and paths, ${problems.length} problems`);
+console.log(`${files.length} documents, ${links} links and paths, ${numbers} limits, ${problems.length} problems`);
 process.exit(problems.length === 0 && files.length > 0 ? 0 : 1);

@@ -57,6 +57,18 @@ Finding look_at_rights(const Path& directory) {
   return {State::kFine, "data", "'" + directory.string() + "'"};
 }
 
+// SQLite before 3.51.3 can lose commits when two connections write or move the log at once.
+constexpr int kSoundLog = 3'051'003;
+
+Finding look_at_sqlite() {
+  const std::string version_text = sqlite3_libversion();
+  if (sqlite3_libversion_number() >= kSoundLog) return {State::kFine, "sqlite", version_text};
+  return {State::kNote, "sqlite",
+          version_text +
+              " is older than 3.51.3, whose log can be damaged by two writers: one connection of one process "
+              "writes, a second process is refused"};
+}
+
 void look_at_store(const Context& context, std::vector<Finding>& findings) {
   auto open = open_store(context, Need::kExisting);
   if (!open && open.error().code() == ErrorCode::kNotFound) {
@@ -71,6 +83,10 @@ void look_at_store(const Context& context, std::vector<Finding>& findings) {
   if (!report) {
     findings.push_back(bad("store", report.error()));
     return;
+  }
+  for (const Problem& notice : report->notices) {
+    findings.push_back(
+        {State::kNote, "store", one_line(notice.session + " " + notice.record + ": " + notice.sentence)});
   }
   for (const Problem& problem : report->problems) {
     findings.push_back({State::kBad, "store",
@@ -101,8 +117,8 @@ void show(const Output& out, const Finding& finding) {
 
 Result<void> examine(Context& context) {
   std::vector<Finding> findings;
-  findings.push_back(
-      {State::kFine, "version", "tertulia " + std::string(version()) + ", SQLite " + sqlite3_libversion()});
+  findings.push_back({State::kFine, "version", "tertulia " + std::string(version())});
+  findings.push_back(look_at_sqlite());
   const auto config = load_settings(context.config_flag, context.data_flag);
   if (!config) {
     findings.push_back(bad("config", config.error()));

@@ -48,12 +48,16 @@ Result<SessionQuery> query_of(const ListOptions& options, const Context& context
   return query;
 }
 
+std::string_view status_of(const SessionSummary& summary) {
+  return summary.damaged ? "damaged" : name_of(summary.status);
+}
+
 JsonObject json_of(const SessionSummary& summary) {
   return {{"session", summary.key.session.text()},
           {"tenant", summary.key.tenant.text()},
           {"owner", summary.key.owner.text()},
           {"revision", number(summary.revision)},
-          {"status", name_of(summary.status)},
+          {"status", status_of(summary)},
           {"created_at", iso_time(summary.created_at)},
           {"last_activity", iso_time(summary.last_activity)},
           {"metadata", summary.metadata}};
@@ -83,7 +87,7 @@ Result<void> list_sessions(const ListOptions& options, const Context& context) {
   for (const SessionSummary& summary : page.sessions) {
     std::string name = summary.key.session.text();
     if (options.all_owners) name = summary.key.owner.text() + "/" + name;
-    rows.push_back({std::move(name), std::string(name_of(summary.status)),
+    rows.push_back({std::move(name), std::string(status_of(summary)),
                     std::to_string(number(summary.revision)), ago(summary.last_activity, now),
                     fit(title_of(summary.metadata), 40)});
   }

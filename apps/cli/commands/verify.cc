@@ -33,6 +33,17 @@ void show_problem(const Output& out, const Problem& problem) {
            one_line(problem.sentence));
 }
 
+void show_notice(const Output& out, const Problem& notice) {
+  if (out.json) {
+    out.line(to_text(JsonObject{
+        {"notice",
+         JsonObject{{"session", notice.session}, {"record", notice.record}, {"message", notice.sentence}}}}));
+    return;
+  }
+  out.line(out.styled(Style::kAccent, "mended ") + one_line(notice.session) + " · " +
+           one_line(notice.record) + ": " + one_line(notice.sentence));
+}
+
 // What can be read goes into a new store; the damaged one stays as it is.
 Result<void> write_copy(const Context& context, const OpenStore& from, const std::string& folder) {
   if (const auto names = real_env().files().list(folder); names && !names->empty()) {
@@ -67,6 +78,7 @@ Result<void> verify_store(const Options& options, Context& context) {
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const VerifyReport report, verify(*open));
   const Output& out = context.out;
+  for (const Problem& notice : report.notices) show_notice(out, notice);
   for (const Problem& problem : report.problems) show_problem(out, problem);
   if (out.json) {
     out.line(to_text(JsonObject{{"ok", report.problems.empty()},

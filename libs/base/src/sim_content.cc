@@ -34,6 +34,23 @@ std::string SimContent::read(std::uint64_t offset, std::size_t size) const {
   return out;
 }
 
+std::uint64_t SimContent::hash() const {
+  std::uint64_t hash = size_;
+  for (std::size_t index = 0; index < pages_.size(); ++index) {
+    if (pages_[index] == nullptr) continue;
+    // A hole reads as zeros, so zeros must not count.
+    std::uint64_t sum = 0;
+    for (std::size_t at = 0; at < kPageBytes; at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, pages_[index]->bytes.data() + at, sizeof(word));
+      sum ^= (word * 0x9fb21c651e98df25U) ^ (word >> 31U);
+      sum = (sum << 7U | sum >> 57U) * (sum == 0 ? 1 : 0xd6e8feb86659fd93U);
+    }
+    if (sum != 0) hash = (hash ^ sum ^ (index << 40U)) * 0x9fb21c651e98df25U;
+  }
+  return hash ^ (hash >> 29U);
+}
+
 SimContent::Page& SimContent::writable_page(std::size_t index) {
   std::shared_ptr<Page>& page = pages_[index];
   if (page == nullptr) {

@@ -30,6 +30,7 @@ class SimContent {
   // Grows the file to `offset + size` if it is shorter, and puts zeros there.
   void write_zeros(std::uint64_t offset, std::uint64_t size);
   void truncate(std::uint64_t size);
+  std::uint64_t hash() const;
 
   // What was written so far is now shared with copies: this object writes beside it from here on.
   void freeze() { mark_ = fresh_mark(); }

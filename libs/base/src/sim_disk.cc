@@ -10,6 +10,7 @@ namespace tertulia {
 
 struct SimDiskShared {
   explicit SimDiskShared(std::uint64_t seed) : state(seed) {}
+  // A copy, without the locks and open files.
   explicit SimDiskShared(SimDiskState& other) : state(other) {}
 
   Mutex mutex;
@@ -143,6 +144,25 @@ void SimDisk::crash(CrashPolicy policy, std::uint64_t choice) {
   shared_->state.crash(policy, choice);
 }
 
+std::uint64_t SimDisk::orderly_crashes() const {
+  MutexLock lock(shared_->mutex);
+  return shared_->state.orderly_crashes();
+}
+
+void SimDisk::record_moments() {
+  MutexLock lock(shared_->mutex);
+  shared_->state.record_moments();
+}
+
+std::vector<std::unique_ptr<SimDisk>> SimDisk::take_moments() {
+  MutexLock lock(shared_->mutex);
+  std::vector<std::unique_ptr<SimDisk>> disks;
+  for (const auto& moment : shared_->state.take_moments()) {
+    disks.push_back(std::unique_ptr<SimDisk>(new SimDisk(std::make_shared<SimDiskShared>(*moment))));
+  }
+  return disks;
+}
+
 void SimDisk::set_faults(const SimFaults& faults) {
   MutexLock lock(shared_->mutex);
   shared_->state.set_faults(faults);
@@ -166,6 +186,16 @@ std::uint64_t SimDisk::unsynced() const {
 std::uint64_t SimDisk::trace_hash() const {
   MutexLock lock(shared_->mutex);
   return shared_->state.trace_hash();
+}
+
+std::uint64_t SimDisk::used_bytes() const {
+  MutexLock lock(shared_->mutex);
+  return shared_->state.used_bytes();
+}
+
+std::uint64_t SimDisk::content_hash() const {
+  MutexLock lock(shared_->mutex);
+  return shared_->state.content_hash();
 }
 
 Result<void> SimDisk::set_world_readable(const Path& path, bool readable) {

@@ -17,15 +17,23 @@ Fate draw_fate(Random& random) { return static_cast<Fate>(random.below(4)); }
 
 }  // namespace
 
+// It can still be read, and is not on the disk: what Linux leaves after a write-back error.
+void SimDiskState::drop_unsynced(Node& file) {
+  file.was_dropped = file.was_dropped || !file.unsynced.empty();
+  file.unsynced.clear();
+}
+
 Result<void> SimDiskState::sync(NodeId id) {
-  TERTULIA_TRY(count_change("sync"));
+  if (Result<void> counted = count_change("sync"); !counted) {
+    if (!is_off()) drop_unsynced(writable(id));
+    return counted;
+  }
   ++counts_.syncs;
   trace("sync", id, 0);
   if (faults_.lying_sync) return {};
   Node& file = writable(id);
   if (counts_.syncs == faults_.fail_sync) {
-    file.was_dropped = file.was_dropped || !file.unsynced.empty();
-    file.unsynced.clear();
+    drop_unsynced(file);
     return Error(ErrorCode::kStorageIo, "sync: simulated failure");
   }
   for (const DataOp& op : file.unsynced) apply(file.durable, op);
@@ -90,10 +98,20 @@ void SimDiskState::apply_damaged(SimContent& content, const DataOp& op, Random& 
   const std::uint64_t boundaries =
       data.size() > to_boundary ? (data.size() - to_boundary - 1) / kSector + 1 : 0;
   const std::uint64_t cut = boundaries == 0 ? 0 : to_boundary + random.below(boundaries) * kSector;
-  switch (random.below(4)) {
+  switch (random.below(5)) {
     case 0:
       content.write(op.offset, data.substr(0, random.below(data.size())));
       break;
+    case 4: {
+      // Any of its sectors, the last to arrive first.
+      for (std::uint64_t at = 0; at < data.size();) {
+        const std::uint64_t end =
+            std::min<std::uint64_t>(data.size(), at + kSector - (op.offset + at) % kSector);
+        if (random.below(2) == 0) content.write(op.offset + at, data.substr(at, end - at));
+        at = end;
+      }
+      break;
+    }
     case 1:
       content.write(op.offset, data.substr(0, cut));
       break;
@@ -127,6 +145,83 @@ void SimDiskState::crash_file(Node& file, Random& random) {
   }
 }
 
+std::uint64_t SimDiskState::ways_to_tear(const DataOp& op) {
+  if (op.data == nullptr) return 1;
+  const std::uint64_t size = op.data->size();
+  return size + (op.offset + size - 1) / kSector - op.offset / kSector + 1;
+}
+
+std::uint64_t SimDiskState::orderly_tears(const Node& file) {
+  std::uint64_t count = 1;
+  for (const DataOp& op : file.unsynced) count += ways_to_tear(op);
+  return count;
+}
+
+void SimDiskState::tear_in_order(Node& file, std::uint64_t choice) {
+  for (const DataOp& op : file.unsynced) {
+    const std::uint64_t ways = ways_to_tear(op);
+    if (choice >= ways) {
+      choice -= ways;
+      apply(file.durable, op);
+      continue;
+    }
+    if (op.data == nullptr) return;
+    const std::string_view data = *op.data;
+    if (choice < data.size()) {
+      file.durable.write(op.offset, data.substr(0, choice));
+      return;
+    }
+    const std::uint64_t sector = choice - data.size();
+    const std::uint64_t cut = sector == 0 ? 0 : (op.offset / kSector + sector) * kSector - op.offset;
+    file.durable.write(op.offset, data.substr(0, cut));
+    file.durable.write_zeros(op.offset + cut, data.size() - cut);
+    return;
+  }
+}
+
+std::uint64_t SimDiskState::orderly_crashes() const {
+  std::uint64_t tears = 0;
+  std::uint64_t torn_files = 0;
+  for (const auto& [id, file] : nodes_) {
+    if (file->unsynced.empty()) continue;
+    tears += orderly_tears(*file);
+    ++torn_files;
+  }
+  return std::max<std::uint64_t>(tears, 1) * (torn_files > 1 ? 2 : 1) * (unsynced_names_.empty() ? 1 : 2);
+}
+
+void SimDiskState::crash_in_order(std::uint64_t choice) {
+  choice %= orderly_crashes();
+  bool keeps_names = false;
+  if (!unsynced_names_.empty()) {
+    keeps_names = choice % 2 == 0;
+    choice /= 2;
+  }
+  std::vector<NodeId> files;
+  for (const auto& [id, file] : nodes_) {
+    if (!file->unsynced.empty()) files.push_back(id);
+  }
+  bool keeps_others = false;
+  if (files.size() > 1) {
+    keeps_others = choice % 2 == 0;
+    choice /= 2;
+  }
+  bool is_torn = false;
+  for (const NodeId id : files) {
+    Node& file = writable(id);
+    const std::uint64_t tears = orderly_tears(file);
+    if (!is_torn && choice < tears) {
+      is_torn = true;
+      tear_in_order(file, choice);
+      continue;
+    }
+    if (!is_torn) choice -= tears;
+    if (!keeps_others) continue;
+    for (const DataOp& op : file.unsynced) apply(file.durable, op);
+  }
+  make_names_durable(std::vector<bool>(unsynced_names_.size(), keeps_names));
+}
+
 std::vector<bool> SimDiskState::draw_surviving_names(Random& random) const {
   const std::size_t count = unsynced_names_.size();
   const Fate fate = draw_fate(random);
@@ -154,6 +249,7 @@ void SimDiskState::crash(CrashPolicy policy, std::uint64_t choice) {
 
   SimRandom random(choice);
   const bool keeps_some = policy == CrashPolicy::kAnything;
+  if (policy == CrashPolicy::kOrderly) crash_in_order(choice);
   for (auto& [id, found] : nodes_) {
     if (found->unsynced.empty() && !found->was_dropped) continue;
     Node& file = writable(id);

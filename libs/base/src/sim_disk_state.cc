@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "tertulia/base/check.h"
 
@@ -225,6 +227,7 @@ Result<SimDiskState::NodeId> SimDiskState::lock(const Path& path, std::string_vi
   TERTULIA_TRY_AS(Place place, find(path));
   if (place.node == 0) {
     place.node = add_node(false);
+    writable(place.node).is_lock = true;
     Node& directory = writable(place.directory);
     directory.names[place.name] = place.node;
     directory.durable_names[place.name] = place.node;
@@ -254,16 +257,28 @@ Result<std::string> SimDiskState::read(NodeId id, std::uint64_t offset, std::siz
   return node(id).current.read(offset, size);
 }
 
+void SimDiskState::keep_written(NodeId id, std::uint64_t offset, std::string_view data) {
+  Node& file = writable(id);
+  const std::uint64_t before = file.current.size();
+  DataOp op{offset, std::make_shared<const std::string>(data)};
+  apply(file.current, op);
+  file.unsynced.push_back(std::move(op));
+  if (file.is_linked) used_bytes_ += file.current.size() - before;
+}
+
 Result<void> SimDiskState::write(NodeId id, std::uint64_t offset, std::string_view data) {
-  TERTULIA_TRY(count_change("write"));
+  if (Result<void> counted = count_change("write"); !counted) {
+    if (is_off() || !faults_.tear_failed_write || data.size() < 2) return counted;
+    keep_written(id, offset, data.substr(0, data.size() / 2));
+    return counted;
+  }
   ++counts_.writes;
   trace("write", id, offset, data);
   if (must_fail(counts_.writes, faults_.fail_write)) {
     return Error(ErrorCode::kStorageIo, "write: simulated failure");
   }
   if (data.empty()) return {};
-  Node& file = writable(id);
-  const std::uint64_t before = file.current.size();
+  const std::uint64_t before = node(id).current.size();
   const std::uint64_t room = faults_.capacity > used_bytes_ ? faults_.capacity - used_bytes_ : 0;
   const std::uint64_t largest = std::min(kLargestFile, before + std::min(room, kLargestFile));
   std::string_view fits = data;
@@ -272,12 +287,7 @@ Result<void> SimDiskState::write(NodeId id, std::uint64_t offset, std::string_vi
   } else if (offset + data.size() > std::max(largest, before)) {
     fits = data.substr(0, static_cast<std::size_t>(std::max(largest, before) - std::min(offset, largest)));
   }
-  if (!fits.empty()) {
-    DataOp op{offset, std::make_shared<const std::string>(fits)};
-    apply(file.current, op);
-    file.unsynced.push_back(std::move(op));
-    if (file.is_linked) used_bytes_ += file.current.size() - before;
-  }
+  if (!fits.empty()) keep_written(id, offset, fits);
   if (fits.size() == data.size()) return {};
   return Error(ErrorCode::kStorageFull, "write: only " + std::to_string(fits.size()) + " of " +
                                             std::to_string(data.size()) + " bytes fitted")
@@ -321,9 +331,29 @@ Result<void> SimDiskState::check_power(std::string_view verb) const {
 
 Result<void> SimDiskState::count_change(std::string_view verb) {
   TERTULIA_TRY(check_power(verb));
+  if (records_moments_) moments_.push_back(std::make_unique<SimDiskState>(*this));
   ++counts_.changes;
   ++changes_;
+  if (must_fail(counts_.changes, faults_.fail_change)) {
+    return Error(faults_.fail_with, std::string(verb) + ": simulated failure");
+  }
   return {};
+}
+
+std::vector<std::unique_ptr<SimDiskState>> SimDiskState::take_moments() {
+  records_moments_ = false;
+  return std::exchange(moments_, {});
+}
+
+std::uint64_t SimDiskState::content_hash(NodeId id) const {
+  const Node& found = node(id);
+  if (!found.is_directory) return mix(1, found.current.hash());
+  std::uint64_t hash = 2;
+  for (const auto& [name, child] : found.names) {
+    if (node(child).is_lock) continue;
+    hash = mix(mix(hash, std::hash<std::string>()(name)), content_hash(child));
+  }
+  return hash;
 }
 
 bool SimDiskState::must_fail(std::uint64_t count, std::uint64_t at) const {

@@ -48,6 +48,9 @@ class SimDiskState {
   Result<std::uint64_t> size(NodeId node);
 
   void crash(CrashPolicy policy, std::uint64_t choice);
+  std::uint64_t orderly_crashes() const;
+  void record_moments() { records_moments_ = true; }
+  std::vector<std::unique_ptr<SimDiskState>> take_moments();
   std::uint64_t next_choice() { return random_.next(); }
   // Rises with each crash: an open file of an earlier boot is dead.
   std::uint64_t boot() const { return boot_; }
@@ -57,6 +60,8 @@ class SimDiskState {
   std::uint64_t changes() const { return changes_; }
   std::uint64_t unsynced() const;
   std::uint64_t trace_hash() const { return trace_; }
+  std::uint64_t used_bytes() const { return used_bytes_; }
+  std::uint64_t content_hash(NodeId id = 1) const;
 
  private:
   // A write, or a truncation to `offset` when there is no data.
@@ -69,6 +74,7 @@ class SimDiskState {
     bool is_directory = false;
     bool is_linked = true;
     bool world_readable = false;
+    bool is_lock = false;
     SimContent current;
     SimContent durable;
     std::vector<DataOp> unsynced;
@@ -106,13 +112,21 @@ class SimDiskState {
   void unlink(NodeId id);
 
   Result<void> check_power(std::string_view verb) const;
+  // Counts it. The error that it must fail with, if any: then nothing is to be changed.
   Result<void> count_change(std::string_view verb);
   bool must_fail(std::uint64_t count, std::uint64_t at) const;
   void trace(std::string_view verb, std::uint64_t a, std::uint64_t b, std::string_view data = {});
 
+  void keep_written(NodeId id, std::uint64_t offset, std::string_view data);
   static void apply(SimContent& content, const DataOp& op);
   static void apply_damaged(SimContent& content, const DataOp& op, Random& random);
   void crash_file(Node& node, Random& random);
+  // How many ways there are to tear the file's unsynced writes in order, and the one of this number.
+  static std::uint64_t ways_to_tear(const DataOp& op);
+  static std::uint64_t orderly_tears(const Node& node);
+  static void tear_in_order(Node& node, std::uint64_t choice);
+  void crash_in_order(std::uint64_t choice);
+  void drop_unsynced(Node& file);
   static bool share_a_name(const NameOp& one, const NameOp& other);
   std::vector<bool> draw_surviving_names(Random& random) const;
   // Makes the marked operations on names durable and forgets them.
@@ -131,6 +145,8 @@ class SimDiskState {
   std::uint64_t changes_ = 0;
   std::uint64_t trace_ = 0;
   SimRandom random_;
+  bool records_moments_ = false;
+  std::vector<std::unique_ptr<SimDiskState>> moments_;
 };
 
 }  // namespace tertulia

@@ -398,5 +398,53 @@ TEST(SimClock, AdvancingMovesBothClocksAndJumpingOnlyTheCalendar) {
   EXPECT_EQ(env.clock().instant() - begin, std::chrono::seconds(5));
 }
 
+TEST(SimDisk, OrderlyCrashesTearEachUnsyncedWriteAtEachByteOnce) {
+  SimDisk disk(1);
+  const std::unique_ptr<File> file = disk.open("/a", OpenMode::kCreate).value();
+  disk.sync_directory("/").value();
+  file->write_at(0, "one").value();
+  file->write_at(3, "four").value();
+  // Three bytes and four, each write once as zeros, and once everything.
+  ASSERT_EQ(disk.orderly_crashes(), 10U);
+  std::set<std::string> contents;
+  for (std::uint64_t choice = 0; choice < 10; ++choice) {
+    const std::unique_ptr<SimDisk> copy = disk.clone();
+    copy->crash(CrashPolicy::kOrderly, choice);
+    contents.insert(read_file(*copy, "/a").value());
+  }
+  EXPECT_EQ(contents.size(), 10U);
+  EXPECT_TRUE(contents.contains("onefour"));
+  EXPECT_TRUE(contents.contains("onefo"));
+  EXPECT_TRUE(contents.contains(std::string("one\0\0\0\0", 7)));
+}
+
+TEST(SimDisk, MomentsAreTheDiskBeforeEachChange) {
+  SimDisk disk(1);
+  disk.record_moments();
+  const std::unique_ptr<File> file = disk.open("/a", OpenMode::kCreate).value();
+  file->write_at(0, "x").value();
+  file->sync().value();
+  const std::vector<std::unique_ptr<SimDisk>> moments = disk.take_moments();
+  ASSERT_EQ(moments.size(), 3U);
+  EXPECT_FALSE(moments[0]->info("/a"));
+  EXPECT_EQ(moments[1]->info("/a").value().size, 0U);
+  EXPECT_EQ(moments[2]->info("/a").value().size, 1U);
+  EXPECT_EQ(moments[2]->content_hash(), disk.content_hash());
+  EXPECT_NE(moments[1]->content_hash(), disk.content_hash());
+}
+
+TEST(SimDisk, AnyChangeCanFailOnceOrForEverAndTearItsWrite) {
+  SimDisk disk(1);
+  const std::unique_ptr<File> file = disk.open("/a", OpenMode::kCreate).value();
+  disk.set_faults({.fail_change = 1, .fail_with = ErrorCode::kStorageFull, .tear_failed_write = true});
+  EXPECT_EQ(file->write_at(0, "abcd").error().code(), ErrorCode::kStorageFull);
+  EXPECT_EQ(read_file(disk, "/a").value(), "ab");
+  EXPECT_TRUE(file->sync());
+  disk.set_faults({.fail_change = 2, .keep_failing = true});
+  EXPECT_TRUE(disk.rename("/a", "/b"));
+  EXPECT_EQ(disk.sync_directory("/").error().code(), ErrorCode::kStorageIo);
+  EXPECT_EQ(disk.remove("/b").error().code(), ErrorCode::kStorageIo);
+}
+
 }  // namespace
 }  // namespace tertulia

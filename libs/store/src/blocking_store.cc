@@ -1,12 +1,12 @@
 #include "tertulia/store/blocking_store.h"
 
 #include <functional>
-#include <new>
 #include <thread>
 #include <utility>
 
 #include "tertulia/base/bounded_queue.h"
 #include "tertulia/base/check.h"
+#include "tertulia/store/memory_guard.h"
 
 namespace tertulia {
 
@@ -39,16 +39,6 @@ class Workers {
   BoundedQueue<Job> queue_;
   std::vector<std::thread> threads_;
 };
-
-// What `call` gives; an exception must not end the thread, and with it the program.
-template <class T, class Call>
-Result<T> guarded(Call& call) {
-  try {
-    return call();
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::kStorageFull, "there is not enough memory for this call; nothing was changed");
-  }
-}
 
 // A call waits in a queue as a shared object, because std::function wants to be copied and a Commit is large.
 template <class T, class Call>
@@ -114,8 +104,8 @@ class ThreadedStore final : public Store {
 
   template <class T, class Call>
   void start(Workers& workers, Call call, Done<T> done) {
-    Result<void> added = workers.add(job_of<T>(std::move(call), done));
-    if (!added) done(std::move(added).error().in("the store has too much to do"));
+    Result<void> added = guarded<void>([&] { return workers.add(job_of<T>(std::move(call), done)); });
+    if (!added) done(std::move(added).error());
   }
 
   // Destroyed last: the threads use it until they have ended.

@@ -1,7 +1,6 @@
 #include "tertulia/store/memory_store.h"
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
 #include <map>
 #include <string>
@@ -11,51 +10,116 @@
 
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/store/commit_rules.h"
+#include "tertulia/store/memory_guard.h"
 #include "tertulia/store/read_rules.h"
 
 namespace tertulia {
 
 namespace {
 
+// The records of a stream by their numbers.
+using Stream = std::map<std::uint64_t, Record>;
+using Turns = std::map<BranchId, std::vector<StoredTurn>>;
+using Streams = std::map<StreamId, Stream>;
+
 // A session. A branch holds the turns that are its own; what it shares with its parent is read from there.
 struct Entry {
   SessionImage image;
-  std::map<BranchId, std::vector<StoredTurn>> turns;
-  std::map<StreamId, std::deque<Record>> records;
+  Turns turns;
+  Streams records;
 };
 
-// Keeps what the image does not: turns and records.
-struct Keep {
-  Entry& entry;
-  const SessionKey& key;
-  Revision revision;
+// What a change adds, made beforehand: from then on nothing needs memory, so nothing can fail.
+class Staged {
+ public:
+  // Everything that can run out of memory. Leaves nothing in `entry` that anybody could see.
+  Staged(Entry& entry, const SessionKey& key, SessionImage after)
+      : entry_(entry), key_(key), after_(std::move(after)) {}
 
-  void operator()(const PutSession&) const {}
-  void operator()(const PutBranch&) const {}
-  void operator()(const AppendTurn& append) const {
-    const BranchHead* branch = entry.image.find(append.branch);
-    entry.turns[append.branch].push_back(
-        {.turn = append.turn,
-         .revision = revision,
-         .first_index = branch->message_count - append.turn.messages().size()});
-    for (Record& record : tool_call_records(key, append)) {
-      std::deque<Record>& stream = entry.records[record.stream];
-      stream.push_back(std::move(record));
+  void add(const PutSession&) {}
+  void add(const PutBranch&) {}
+  void add(const AppendTurn& append) {
+    const std::uint64_t end = after_.find(append.branch)->message_count;
+    const auto own = entry_.turns.find(append.branch);
+    if (own != entry_.turns.end() && own->second.size() == own->second.capacity()) {
+      own->second.reserve(own->second.size() * 2 + 4);
+    }
+    turns_[append.branch].push_back({.turn = append.turn,
+                                     .revision = after_.session.revision,
+                                     .first_index = end - append.turn.messages().size()});
+    for (Record& record : tool_call_records(key_, append)) add(std::move(record));
+  }
+  void add(const DropBranches&) {}
+  void add(const AddRecord& one) { add(Record(one.record)); }
+  void add(const DropRecords&) {}
+
+  // Makes it so. The removals come with their changes, in their order: a record that was added before is
+  // removed, one that comes later is not.
+  template <class Changes>
+  void apply(const Changes& changes) noexcept {
+    for (const auto& change : changes) {
+      std::visit([&](const auto& one) { take(one); }, change);
+    }
+    std::swap(entry_.image, after_);
+  }
+
+ private:
+  void add(Record record) {
+    const StreamId stream = record.stream;
+    const std::uint64_t number = record.number;
+    records_[stream].emplace(number, std::move(record));
+  }
+
+  void take(const PutSession&) noexcept {}
+  void take(const PutBranch&) noexcept {}
+  void take(const AppendTurn& append) noexcept {
+    const auto own = entry_.turns.find(append.branch);
+    auto fresh = turns_.find(append.branch);
+    if (own == entry_.turns.end()) {
+      entry_.turns.insert(turns_.extract(fresh));
+    } else {
+      own->second.push_back(std::move(fresh->second.front()));
+    }
+    // One turn for each branch, so these are its calls.
+    for (auto fresh_calls = records_.begin(); fresh_calls != records_.end();) {
+      const auto at = fresh_calls++;
+      const bool is_its = at->first.kind == RecordKind::kToolCall && at->first.branch == append.branch;
+      if (is_its) entry_.records.insert(records_.extract(at));
     }
   }
-  void operator()(const DropBranches& drop) const {
+  void take(const DropBranches& drop) noexcept {
     for (const BranchId& id : drop.branches) {
-      entry.turns.erase(id);
-      std::erase_if(entry.records, [&](const auto& stream) { return stream.first.branch == id; });
+      entry_.turns.erase(id);
+      std::erase_if(entry_.records, [&](const auto& stream) { return stream.first.branch == id; });
     }
   }
-  void operator()(const AddRecord& add) const { entry.records[add.record.stream].push_back(add.record); }
-  void operator()(const DropRecords& drop) const {
-    const auto found = entry.records.find(drop.stream);
-    if (found == entry.records.end()) return;
-    std::deque<Record>& records = found->second;
-    while (!records.empty() && (drop.up_to == 0 || records.front().number <= drop.up_to)) records.pop_front();
+  void take(const AddRecord& one) noexcept { take_stream(one.record.stream, one.record.number); }
+  void take(const DropRecords& drop) noexcept {
+    const auto found = entry_.records.find(drop.stream);
+    if (found == entry_.records.end()) return;
+    Stream& records = found->second;
+    records.erase(records.begin(), drop.up_to == 0 ? records.end() : records.upper_bound(drop.up_to));
   }
+  // Moves the staged records of a stream up to a number.
+  void take_stream(const StreamId& stream, std::uint64_t up_to) noexcept {
+    const auto fresh = records_.find(stream);
+    if (fresh == records_.end()) return;
+    const auto found = entry_.records.find(stream);
+    if (found != entry_.records.end()) {
+      while (!fresh->second.empty() && fresh->second.begin()->first <= up_to) {
+        found->second.insert(fresh->second.extract(fresh->second.begin()));
+      }
+    } else {
+      // Its later records come with it: nothing between them removes what is not there yet.
+      entry_.records.insert(records_.extract(fresh));
+    }
+  }
+
+  Entry& entry_;
+  const SessionKey& key_;
+  SessionImage after_;
+  Turns turns_;
+  Streams records_;
 };
 
 // The turns of a range, those of ancestors first.
@@ -85,7 +149,7 @@ struct Found {
 void find_records(const Entry& entry, const RecordQuery& query, std::vector<Found>& found) {
   const auto begin = entry.records.lower_bound({.kind = query.kind});
   for (auto stream = begin; stream != entry.records.end() && stream->first.kind == query.kind; ++stream) {
-    for (const Record& record : stream->second) {
+    for (const auto& [number, record] : stream->second) {
       if (!matches(query, record)) continue;
       const SessionId& session = entry.image.session.id;
       RecordCursor cursor{.time = record.time,
@@ -140,36 +204,62 @@ void verify_turns(const SessionKey& key, const Entry& entry, VerifyReport& repor
 
 class MemoryStore final : public Store {
  public:
-  void commit(Commit commit, Done<Revision> done) override { done(commit_now(commit)); }
-  void note(Note note, Done<void> done) override { done(note_now(note)); }
-  void load(SessionKey key, Done<SessionState> done) override { done(load_now(key)); }
-  void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
-    done(read_turns_now(key, range));
+  void commit(Commit commit, Done<Revision> done) override {
+    done(guarded<Revision>([&] { return commit_now(commit); }));
   }
-  void read_records(RecordQuery query, Done<RecordPage> done) override { done(read_records_now(query)); }
-  void list(SessionQuery query, Done<SessionPage> done) override { done(list_now(query)); }
-  void erase(EraseScope scope, Done<EraseReport> done) override { done(erase_now(scope)); }
-  void verify(Done<VerifyReport> done) override { done(verify_now()); }
+  void note(Note note, Done<void> done) override {
+    done(guarded<void>([&] { return note_now(note); }));
+  }
+  void load(SessionKey key, Done<SessionState> done) override {
+    done(guarded<SessionState>([&] { return load_now(key); }));
+  }
+  void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
+    done(guarded<std::vector<StoredTurn>>([&] { return read_turns_now(key, range); }));
+  }
+  void read_records(RecordQuery query, Done<RecordPage> done) override {
+    done(guarded<RecordPage>([&] { return read_records_now(query); }));
+  }
+  void list(SessionQuery query, Done<SessionPage> done) override {
+    done(guarded<SessionPage>([&] { return list_now(query); }));
+  }
+  void erase(EraseScope scope, Done<EraseReport> done) override {
+    done(guarded<EraseReport>([&] { return erase_now(scope); }));
+  }
+  void verify(Done<VerifyReport> done) override {
+    done(guarded<VerifyReport>([&] { return verify_now(); }));
+  }
 
  private:
   Result<Revision> commit_now(const Commit& commit) {
     MutexLock lock(mutex_);
     const auto found = sessions_.find(commit.key);
-    TERTULIA_TRY(check_commit(found == sessions_.end() ? nullptr : &found->second.image, commit));
-    Entry& entry = found == sessions_.end() ? sessions_[commit.key] : found->second;
-    apply_commit(entry.image, commit);
-    const Keep keep{.entry = entry, .key = commit.key, .revision = entry.image.session.revision};
-    for (const Change& change : commit.changes) std::visit(keep, change);
-    return entry.image.session.revision;
+    const bool is_new = found == sessions_.end();
+    TERTULIA_TRY(check_commit(is_new ? nullptr : &found->second.image, commit));
+    Sessions made;
+    Entry& entry = is_new ? made[commit.key] : found->second;
+    SessionImage after = entry.image;
+    apply_commit(after, commit);
+    const Revision revision = after.session.revision;
+    Staged staged(entry, commit.key, std::move(after));
+    for (const Change& change : commit.changes) {
+      std::visit([&](const auto& one) { staged.add(one); }, change);
+    }
+    staged.apply(commit.changes);
+    if (is_new) sessions_.merge(made);
+    return revision;
   }
 
   Result<void> note_now(const Note& note) {
     MutexLock lock(mutex_);
     const auto found = sessions_.find(note.key);
     TERTULIA_TRY(check_note(found == sessions_.end() ? nullptr : &found->second.image, note));
-    apply_note(found->second.image, note);
-    const Keep keep{.entry = found->second, .key = note.key, .revision = {}};
-    for (const auto& change : note.changes) std::visit(keep, change);
+    SessionImage after = found->second.image;
+    apply_note(after, note);
+    Staged staged(found->second, note.key, std::move(after));
+    for (const auto& change : note.changes) {
+      std::visit([&](const auto& one) { staged.add(one); }, change);
+    }
+    staged.apply(note.changes);
     return {};
   }
 

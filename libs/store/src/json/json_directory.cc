@@ -1,6 +1,7 @@
 #include "json_directory.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "names.h"
@@ -67,9 +68,16 @@ std::shared_ptr<SessionFiles> JsonDirectory::files_of(const SessionKey& key) {
     recent_.splice(recent_.begin(), recent_, found->second);
     return recent_.front();
   }
-  recent_.push_front(std::make_shared<SessionFiles>(context_, key, sessions_));
-  cache_[key] = recent_.begin();
-  std::shared_ptr<SessionFiles> made = recent_.front();
+  std::shared_ptr<SessionFiles> made = std::make_shared<SessionFiles>(context_, key, sessions_);
+  // One that is in only one of the two would be made a second time.
+  const auto place = cache_.emplace(key, recent_.end()).first;
+  try {
+    recent_.push_front(made);
+  } catch (const std::bad_alloc&) {
+    cache_.erase(place);
+    throw;
+  }
+  place->second = recent_.begin();
   // Only what nobody is working with may go: there must not be two objects for one directory.
   for (auto oldest = std::prev(recent_.end()); cache_.size() > capacity_ && oldest != recent_.begin();) {
     const auto candidate = oldest--;
@@ -80,8 +88,22 @@ std::shared_ptr<SessionFiles> JsonDirectory::files_of(const SessionKey& key) {
   return made;
 }
 
+// Not for ensure_indexed, which holds the lock already.
 SessionFiles::Changed JsonDirectory::indexing() {
-  return [this](const Session& session) { index_.put(summary_of(session)); };
+  return [this](const Session& session) {
+    try {
+      index_.put(summary_of(session));
+    } catch (const std::bad_alloc&) {
+      // What was committed stays committed.
+      distrust_index();
+    }
+  };
+}
+
+// It is read anew when somebody asks for it.
+void JsonDirectory::distrust_index() {
+  MutexLock lock(index_mutex_);
+  is_indexed_ = false;
 }
 
 Result<Revision> JsonDirectory::commit(Commit commit) {
@@ -114,18 +136,60 @@ std::optional<SessionKey> JsonDirectory::owner_of(const std::string& name) {
   return key;
 }
 
+std::optional<SessionKey> JsonDirectory::owner_of_damaged(const std::string& name) {
+  const Result<std::string> text = read_file(files_, sessions_ / name / kSessionFile);
+  if (!text) return std::nullopt;
+  const Result<Json> document = parse_json(*text);
+  const JsonObject* const top = document ? document->as_object() : nullptr;
+  const Json* const inner = top != nullptr ? top->find("session") : nullptr;
+  const JsonObject* const session = inner != nullptr ? inner->as_object() : nullptr;
+  if (session == nullptr) return std::nullopt;
+  const auto word = [&](std::string_view member) {
+    const Json* const value = session->find(member);
+    const std::string* const found = value != nullptr ? value->as_string() : nullptr;
+    return found != nullptr ? *found : std::string();
+  };
+  Result<TenantId> tenant = TenantId::parse(word("tenant"));
+  Result<OwnerId> owner = OwnerId::parse(word("owner"));
+  Result<SessionId> id = SessionId::parse(word("id"));
+  if (!tenant || !owner || !id) return std::nullopt;
+  SessionKey key{*std::move(tenant), *std::move(owner), *std::move(id)};
+  if (directory_name(key) != name) return std::nullopt;
+  return key;
+}
+
+void JsonDirectory::claim_damaged(const TenantId& tenant, const OwnerId& owner) {
+  MutexLock lock(index_mutex_);
+  std::erase_if(unclaimed_, [&](const std::string& name) {
+    const Result<SessionId> id = SessionId::parse(name.substr(0, name.rfind('~')));
+    if (!id) return false;
+    const SessionKey key{tenant, owner, *id};
+    if (directory_name(key) != name) return false;
+    index_.put({.key = key, .damaged = true});
+    return true;
+  });
+}
+
 Result<void> JsonDirectory::ensure_indexed() {
   MutexLock lock(index_mutex_);
   if (is_indexed_) return {};
+  unclaimed_.clear();
+  index_.clear();
   TERTULIA_TRY_AS(const std::vector<std::string> names, session_names());
   for (const std::string& name : names) {
-    const std::optional<SessionKey> key = owner_of(name);
+    std::optional<SessionKey> key = owner_of(name);
     Result<Session> session =
-        key ? files_of(*key)->session(indexing())
+        key ? files_of(*key)->session([this](const Session& found) { index_.put(summary_of(found)); })
             : Result<Session>(Error(ErrorCode::kSessionDamaged, "its session.json cannot be read"));
     if (session || session.error().code() == ErrorCode::kNoSession) continue;
     if (session.error().code() != ErrorCode::kSessionDamaged) return std::move(session).error();
-    log_.error("a session is damaged and cannot be listed", {{"directory", name}});
+    log_.error("a session is damaged", {{"directory", name}});
+    if (!key) key = owner_of_damaged(name);
+    if (key) {
+      index_.put({.key = *std::move(key), .damaged = true});
+    } else {
+      unclaimed_.push_back(name);
+    }
   }
   is_indexed_ = true;
   return {};
@@ -134,6 +198,9 @@ Result<void> JsonDirectory::ensure_indexed() {
 Result<SessionPage> JsonDirectory::list(const SessionQuery& query) {
   TERTULIA_TRY(check_query(query));
   TERTULIA_TRY(ensure_indexed());
+  for (const OwnerId& owner : query.owner ? std::vector{*query.owner} : index_.owners_of(query.tenant)) {
+    claim_damaged(query.tenant, owner);
+  }
   return index_.list(query);
 }
 
@@ -194,11 +261,17 @@ Result<EraseReport> JsonDirectory::erase(const EraseScope& scope) {
     keys.push_back({scope.tenant, scope.owner, *scope.session});
   } else {
     TERTULIA_TRY(ensure_indexed());
+    claim_damaged(scope.tenant, scope.owner);
     keys = index_.of_owner(scope.tenant, scope.owner);
   }
   EraseReport report;
-  for (const SessionKey& key : keys) {
-    TERTULIA_TRY(files_of(key)->erase(report, [&] { index_.remove(key); }));
+  try {
+    for (const SessionKey& key : keys) {
+      TERTULIA_TRY(files_of(key)->erase(report, [&] { index_.remove(key); }));
+    }
+  } catch (const std::bad_alloc&) {
+    distrust_index();
+    throw;
   }
   return report;
 }
@@ -219,8 +292,7 @@ Result<VerifyReport> JsonDirectory::verify() {
                                .sentence = "this directory has no session.json that belongs here"});
   }
   MutexLock lock(mended_mutex_);
-  for (Problem& problem : mended_) report.problems.push_back(std::move(problem));
-  mended_.clear();
+  report.notices = std::exchange(mended_, {});
   return report;
 }
 

@@ -45,8 +45,14 @@ class JsonDirectory final : public BlockingStore {
   Result<void> ensure_indexed();
   // Whose directory this is; none if that cannot be read.
   std::optional<SessionKey> owner_of(const std::string& name);
+  // The same where session.json is damaged: the name of a directory is made from its key, so a key that leads
+  // to the name is the right one, whatever happened to the rest of the file.
+  std::optional<SessionKey> owner_of_damaged(const std::string& name);
+  // Puts the damaged sessions that are this owner's into the index, if only their names tell it.
+  void claim_damaged(const TenantId& tenant, const OwnerId& owner);
   Result<std::vector<std::string>> session_names();
   SessionFiles::Changed indexing();
+  void distrust_index();
   void note_mended(Problem problem);
 
   std::unique_ptr<FileSystem> owned_;
@@ -62,6 +68,8 @@ class JsonDirectory final : public BlockingStore {
 
   Mutex index_mutex_;
   bool is_indexed_ TERTULIA_GUARDED_BY(index_mutex_) = false;
+  // Directories of damaged sessions whose owner is not known.
+  std::vector<std::string> unclaimed_ TERTULIA_GUARDED_BY(index_mutex_);
 
   Mutex cache_mutex_;
   // The most recently used first.

@@ -1,5 +1,6 @@
 // How a commit or a note becomes steps over files.
 #include <algorithm>
+#include <new>
 #include <set>
 #include <type_traits>
 #include <variant>
@@ -364,8 +365,9 @@ Result<Revision> SessionFiles::commit(const Commit& commit, const Changed& chang
   TERTULIA_TRY(check_commit(exists_ ? &image_ : nullptr, commit));
   TERTULIA_TRY(check_writable());
   TERTULIA_TRY_AS(Plan plan, plan_commit(commit));
-  TERTULIA_TRY(carry_out(plan));
-  {
+  const Revision revision = plan.revision;
+  try {
+    TERTULIA_TRY(carry_out(plan));
     MutexLock state(state_mutex_);
     publish_files(plan);
     if (plan.after) {
@@ -374,9 +376,19 @@ Result<Revision> SessionFiles::commit(const Commit& commit, const Changed& chang
       apply_commit(image_, commit);
     }
     image_.streams.clear();
+  } catch (const std::bad_alloc&) {
+    distrust_memory();
+    throw;
   }
   changed(image_.session);
-  return image_.session.revision;
+  return revision;
+}
+
+// Memory ran out while files were being changed: the commit is there whole or not at all, and only the files
+// know which. They are read again at the next touch.
+void SessionFiles::distrust_memory() {
+  is_loaded_ = false;
+  directory_.forget_open_file();
 }
 
 Result<void> SessionFiles::note(const Note& note) {
@@ -392,9 +404,14 @@ Result<void> SessionFiles::note(const Note& note) {
                change);
   }
   TERTULIA_TRY(plan_records_files(plan));
-  TERTULIA_TRY(carry_out(plan));
-  MutexLock state(state_mutex_);
-  publish_files(plan);
+  try {
+    TERTULIA_TRY(carry_out(plan));
+    MutexLock state(state_mutex_);
+    publish_files(plan);
+  } catch (const std::bad_alloc&) {
+    distrust_memory();
+    throw;
+  }
   return {};
 }
 

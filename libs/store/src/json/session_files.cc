@@ -203,7 +203,7 @@ Result<std::uint64_t> SessionFiles::settle_ending(File& file, const std::string&
       TERTULIA_TRY(directory_.mend(path, found.last_line, {}));
       context_.mended({.session = key_.text(),
                        .record = path,
-                       .sentence = "repaired: the last line was torn by a crash and was cut off (" +
+                       .sentence = "the last line was torn by a crash and was cut off (" +
                                    std::to_string(size - found.last_line) +
                                    " bytes); nobody had been told that it was stored"});
       size = found.last_line;

@@ -145,6 +145,7 @@ class SessionFiles {
   Result<void> plan_records_files(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
   Result<std::string> rewritten(const RecordsKey& id, const RecordsFile& file, RecordsFile& after,
                                 const std::vector<RecordItem>& items) TERTULIA_REQUIRES(write_mutex_);
+  void distrust_memory() TERTULIA_REQUIRES(write_mutex_);
   Result<void> carry_out(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
   Result<void> create(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
   void publish_files(Plan& plan) TERTULIA_REQUIRES(write_mutex_, state_mutex_);

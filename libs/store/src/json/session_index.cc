@@ -5,12 +5,27 @@
 namespace tertulia {
 
 void SessionIndex::put(const SessionSummary& summary) {
+  const SessionCursor place = cursor_of(summary);
+  // Made first: from the removal on nothing may run out of memory.
+  std::map<SessionKey, SessionSummary> session;
+  session.emplace(summary.key, summary);
+  std::map<TenantId, Order> of_tenant;
+  of_tenant[summary.key.tenant].insert(place);
+  std::map<std::pair<TenantId, OwnerId>, Order> of_owner;
+  of_owner[{summary.key.tenant, summary.key.owner}].insert(place);
+  const auto move_into = [](auto& orders, auto& made) {
+    const auto found = orders.find(made.begin()->first);
+    if (found == orders.end()) {
+      orders.merge(made);
+    } else {
+      found->second.merge(made.begin()->second);
+    }
+  };
   MutexLock lock(mutex_);
   remove_locked(summary.key);
-  const SessionCursor place = cursor_of(summary);
-  by_tenant_[summary.key.tenant].insert(place);
-  by_owner_[{summary.key.tenant, summary.key.owner}].insert(place);
-  sessions_.emplace(summary.key, summary);
+  move_into(by_tenant_, of_tenant);
+  move_into(by_owner_, of_owner);
+  sessions_.merge(session);
 }
 
 void SessionIndex::remove(const SessionKey& key) {
@@ -18,18 +33,26 @@ void SessionIndex::remove(const SessionKey& key) {
   remove_locked(key);
 }
 
+void SessionIndex::clear() {
+  MutexLock lock(mutex_);
+  sessions_.clear();
+  by_tenant_.clear();
+  by_owner_.clear();
+}
+
 void SessionIndex::remove_locked(const SessionKey& key) {
   const auto found = sessions_.find(key);
   if (found == sessions_.end()) return;
   const SessionCursor place = cursor_of(found->second);
-  sessions_.erase(found);
+  const std::pair owner(key.tenant, key.owner);
   const auto drop = [&](auto& orders, const auto& name) {
     const auto order = orders.find(name);
     order->second.erase(place);
     if (order->second.empty()) orders.erase(order);
   };
-  drop(by_tenant_, key.tenant);
-  drop(by_owner_, std::pair(key.tenant, key.owner));
+  drop(by_tenant_, owner.first);
+  drop(by_owner_, owner);
+  sessions_.erase(found);
 }
 
 Result<SessionPage> SessionIndex::list(const SessionQuery& query) const {
@@ -66,6 +89,16 @@ std::vector<SessionKey> SessionIndex::of_owner(const TenantId& tenant, const Own
     for (const SessionCursor& place : found->second) keys.push_back(place.key);
   }
   return keys;
+}
+
+std::vector<OwnerId> SessionIndex::owners_of(const TenantId& tenant) const {
+  MutexLock lock(mutex_);
+  std::vector<OwnerId> owners;
+  for (auto at = by_owner_.lower_bound({tenant, OwnerId()});
+       at != by_owner_.end() && at->first.first == tenant; ++at) {
+    owners.push_back(at->first.second);
+  }
+  return owners;
 }
 
 }  // namespace tertulia

@@ -17,10 +17,12 @@ class SessionIndex {
  public:
   void put(const SessionSummary& summary);
   void remove(const SessionKey& key);
+  void clear();
 
   // A page of the sessions that match, behind the query's cursor.
   Result<SessionPage> list(const SessionQuery& query) const;
   std::vector<SessionKey> of_owner(const TenantId& tenant, const OwnerId& owner) const;
+  std::vector<OwnerId> owners_of(const TenantId& tenant) const;
 
  private:
   using Order = std::set<SessionCursor>;

@@ -48,10 +48,13 @@ Result<void> SessionFiles::erase(EraseReport& report, const std::function<void()
   // What an earlier attempt has left.
   TERTULIA_TRY(remove_tree(files, erased));
   const Result<void> loaded = ensure_loaded();
+  TERTULIA_TRY(context_.health.check());
   if (loaded && !exists_) return {};
   EraseReport counted{.sessions = 1};
   if (loaded) count(counted);
   directory_.forget_open_file();
+  // Until the end is reached, what memory says of it is not to be believed.
+  is_loaded_ = false;
   TERTULIA_TRY(files.rename(directory_path(), erased));
   if (Result<void> synced = files.sync_directory(sessions_); !synced) {
     return context_.health.failed(std::move(synced).error());

@@ -15,29 +15,46 @@ namespace tertulia {
 
 namespace {
 
+// Answered from an index alone, so that a row that is damaged spoils nothing but itself.
 constexpr const char* kOfOwner =
-    "SELECT id, tenant, owner, name, last_activity, revision, status, data FROM sessions WHERE tenant=?1 AND "
+    "SELECT id, tenant, owner, name, last_activity FROM sessions WHERE tenant=?1 AND "
     "owner=?2 AND last_activity<=?3 AND (last_activity<?3 OR (owner, name)>(?4, ?5)) "
     "ORDER BY last_activity DESC, name";
 constexpr const char* kOfTenant =
-    "SELECT id, tenant, owner, name, last_activity, revision, status, data FROM sessions WHERE tenant=?1 AND "
+    "SELECT id, tenant, owner, name, last_activity FROM sessions WHERE tenant=?1 AND "
     "?2='' AND last_activity<=?3 AND (last_activity<?3 OR (owner, name)>(?4, ?5)) "
     "ORDER BY last_activity DESC, owner, name";
-constexpr const char* kOne =
-    "SELECT id, tenant, owner, name, last_activity, revision, status, data FROM sessions WHERE id=?";
+constexpr const char* kOne = "SELECT revision, status, data, last_activity FROM sessions WHERE id=?";
 
-Result<SessionSummary> summary_in(Connection& connection, TenantKeys& keys, const Query& row) {
-  SessionColumns columns;
-  TERTULIA_TRY_AS(columns.key.tenant, TenantId::parse(row.text(1)));
-  TERTULIA_TRY_AS(columns.key.owner, OwnerId::parse(row.text(2)));
-  TERTULIA_TRY_AS(columns.key.session, SessionId::parse(row.text(3)));
-  columns.last_activity = time_of(row.integer(4));
-  columns.revision = Revision{static_cast<std::uint64_t>(row.integer(5))};
-  columns.status = static_cast<SessionStatus>(row.integer(6));
-  TERTULIA_TRY_AS(const DataKey key, keys.find(connection, columns.key.tenant));
-  Result<Session> session = open_session_row(row.integer(0), columns, row.blob(7), key);
-  if (!session) return in_session(std::move(session).error(), columns.key, "session row");
-  return summary_of(*session);
+Result<SessionKey> key_in(const Query& row) {
+  SessionKey key;
+  TERTULIA_TRY_AS(key.tenant, TenantId::parse(row.text(1)));
+  TERTULIA_TRY_AS(key.owner, OwnerId::parse(row.text(2)));
+  TERTULIA_TRY_AS(key.session, SessionId::parse(row.text(3)));
+  return key;
+}
+
+// What the row of a session says; none if there is no such row.
+Result<std::optional<SessionSummary>> read_summary(Connection& connection, TenantKeys& keys, std::int64_t row,
+                                                   const SessionKey& key) {
+  SessionColumns columns{.key = key};
+  TERTULIA_TRY_AS(Query select, connection.query(kOne));
+  TERTULIA_TRY_AS(const bool there, select.bind(row).step());
+  if (!there) return std::optional<SessionSummary>();
+  columns.revision = Revision{static_cast<std::uint64_t>(select.integer(0))};
+  columns.status = static_cast<SessionStatus>(select.integer(1));
+  columns.last_activity = time_of(select.integer(3));
+  TERTULIA_TRY_AS(const DataKey data_key, keys.find(connection, key.tenant));
+  TERTULIA_TRY_AS(const Session session, open_session_row(row, columns, select.blob(2), data_key));
+  return std::optional(summary_of(session));
+}
+
+// As read_summary; a session that cannot be read is given as one that is damaged.
+Result<std::optional<SessionSummary>> summary_at(Connection& connection, TenantKeys& keys, std::int64_t row,
+                                                 const SessionKey& key, Time last_activity) {
+  Result<std::optional<SessionSummary>> summary = read_summary(connection, keys, row, key);
+  if (summary || summary.error().code() != ErrorCode::kDamaged) return summary;
+  return std::optional(SessionSummary{.key = key, .last_activity = last_activity, .damaged = true});
 }
 
 // The sessions whose rows are behind and that the query wants, in order.
@@ -47,10 +64,10 @@ Result<std::vector<SessionSummary>> newer_ones(Connection& connection, TenantKey
   std::vector<SessionSummary> found;
   for (const auto& [row, activity] : newer) {
     if (activity.key.tenant != query.tenant || (query.owner && activity.key.owner != *query.owner)) continue;
-    TERTULIA_TRY_AS(Query select, connection.query(kOne));
-    TERTULIA_TRY_AS(const bool there, select.bind(row).step());
+    TERTULIA_TRY_AS(std::optional<SessionSummary> there,
+                    summary_at(connection, keys, row, activity.key, activity.last_activity));
     if (!there) continue;
-    TERTULIA_TRY_AS(SessionSummary summary, summary_in(connection, keys, select));
+    SessionSummary& summary = *there;
     // The row may have been written since `newer` was taken; then it says the same or more.
     if (activity.revision > summary.revision) {
       summary.last_activity = activity.last_activity;
@@ -96,10 +113,12 @@ Result<SessionPage> list_sessions(Connection& connection, TenantKeys& keys, cons
     TERTULIA_TRY_AS(const bool there, select.step());
     if (!there) break;
     if (newer.contains(select.integer(0))) continue;
-    TERTULIA_TRY_AS(SessionSummary summary, summary_in(connection, keys, select));
-    if (!matches(query, summary)) continue;
-    take_recent_before(&summary);
-    if (!full()) page.sessions.push_back(std::move(summary));
+    TERTULIA_TRY_AS(const SessionKey key, key_in(select));
+    TERTULIA_TRY_AS(std::optional<SessionSummary> summary,
+                    summary_at(connection, keys, select.integer(0), key, time_of(select.integer(4))));
+    if (!summary || !matches(query, *summary)) continue;
+    take_recent_before(&*summary);
+    if (!full()) page.sessions.push_back(*std::move(summary));
   }
   take_recent_before(nullptr);
   if (full()) {

@@ -1,6 +1,7 @@
 // Reading sessions and the turns of a range.
 #include <utility>
 
+#include "tertulia/store/memory_guard.h"
 #include "tertulia/store/read_rules.h"
 
 #include "reading.h"
@@ -103,9 +104,13 @@ class TurnReader {
   BranchRow row_;
 };
 
+constexpr const char* kEndSnapshot = "COMMIT";
+
 }  // namespace
 
 Result<Snapshot> Snapshot::begin(Connection& connection) {
+  // Prepared now: when it is needed there may be no memory for it.
+  TERTULIA_TRY(connection.query(kEndSnapshot));
   TERTULIA_TRY_AS(Query begin, connection.query("BEGIN"));
   TERTULIA_TRY(begin.run());
   return Snapshot(connection);
@@ -113,8 +118,10 @@ Result<Snapshot> Snapshot::begin(Connection& connection) {
 
 Snapshot::~Snapshot() {
   if (connection_ == nullptr) return;
-  Result<Query> end = connection_->query("COMMIT");
-  if (end) static_cast<void>(end->run());
+  static_cast<void>(guarded<void>([&]() -> Result<void> {
+    TERTULIA_TRY_AS(Query end, connection_->query(kEndSnapshot));
+    return end.run();
+  }));
 }
 
 Result<SessionState> read_session(Connection& connection, TenantKeys& keys, const SessionKey& key) {

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "tertulia/store/memory_guard.h"
+
 #include "schema.h"
 
 namespace tertulia {
@@ -34,7 +36,7 @@ void Readers::work() {
   std::optional<Connection> connection;
   while (Result<Job> job = queue_.pop()) {
     if (!connection) {
-      Result<Connection> opened = open_reader(core_);
+      Result<Connection> opened = guarded<Connection>([&] { return open_reader(core_); });
       if (!opened) {
         (*job)(std::move(opened).error());
         continue;

@@ -34,6 +34,9 @@ Result<std::vector<StoredTurn>> read_turn_range(Connection& connection, TenantKe
 // The derived tool calls must be up to date.
 Result<RecordPage> read_record_page(Connection& connection, TenantKeys& keys, const RecordQuery& query);
 
+// The same for tool calls, from the turns alone. Reads every turn that it may concern.
+Result<RecordPage> read_tool_calls(Connection& connection, TenantKeys& keys, const RecordQuery& query);
+
 // What the row of a session does not say yet.
 struct NewerActivity {
   SessionKey key;

@@ -1,9 +1,10 @@
 // The store: calls go to the writing thread or to the readers.
 #include "tertulia/store/sqlite_store.h"
 
-#include <new>
+#include <memory>
 #include <utility>
 
+#include "tertulia/store/memory_guard.h"
 #include "tertulia/store/read_rules.h"
 
 #include "derived.h"
@@ -59,22 +60,33 @@ class OpenSqliteStore final : public SqliteStore {
   }
   void read_records(RecordQuery query, Done<RecordPage> done) override {
     const bool derived = query.kind == RecordKind::kToolCall;
-    auto look = [this, query = std::move(query)](Connection& connection) {
-      return read_record_page(connection, core_.keys, query);
+    // Shared, so that nothing here needs memory but this.
+    auto shared = guarded<std::shared_ptr<const RecordQuery>>(
+        [&] { return std::make_shared<const RecordQuery>(std::move(query)); });
+    if (!shared) return done(std::move(shared).error());
+    auto look = [this, asked = *shared](Connection& connection) {
+      return read_record_page(connection, core_.keys, *asked);
     };
-    derived ? read_derived<RecordPage>(std::move(look), std::move(done))
-            : read<RecordPage>(std::move(look), std::move(done));
+    if (!derived) return read<RecordPage>(std::move(look), std::move(done));
+    auto otherwise = [this, asked = *shared](Connection& connection, const Error&) {
+      return read_tool_calls(connection, core_.keys, *asked);
+    };
+    read_derived<RecordPage>(std::move(look), std::move(otherwise), std::move(done));
   }
   void list(SessionQuery query, Done<SessionPage> done) override {
     // What is newer than the rows is taken before the snapshot begins: never too little is known.
     auto job = [this, query = std::move(query)](Connection& connection, const NewerActivities& newer) {
       return list_sessions(connection, core_.keys, query, newer);
     };
-    readers_->add([this, job = std::move(job), done = std::move(done)](Result<Connection*> connection) {
-      if (!connection) return done(std::move(connection).error());
-      const NewerActivities newer = core_.newer_activities();
-      done(in_snapshot<SessionPage>(**connection, [&](Connection& reader) { return job(reader, newer); }));
-    });
+    add<SessionPage>(
+        [this, job = std::move(job)](Connection& connection) {
+          return guarded<SessionPage>([&]() -> Result<SessionPage> {
+            const NewerActivities newer = core_.newer_activities();
+            return in_snapshot<SessionPage>(connection,
+                                            [&](Connection& reader) { return job(reader, newer); });
+          });
+        },
+        done);
   }
   void verify(Done<VerifyReport> done) override {
     read<VerifyReport>([this](Connection& connection) { return verify_database(connection, core_.keys); },
@@ -105,21 +117,11 @@ class OpenSqliteStore final : public SqliteStore {
           [=, this](Connection& connection) {
             return search_texts(connection, core_.keys, tenant, owner, words, limit);
           },
-          std::move(done));
+          [](Connection&, const Error& why) -> Result<std::vector<TextHit>> { return why; }, std::move(done));
     });
   }
 
  private:
-  // What `call` gives; an exception must not end the thread, and with it the program.
-  template <class T, class Call>
-  static Result<T> guarded(const Call& call) {
-    try {
-      return call();
-    } catch (const std::bad_alloc&) {
-      return Error(ErrorCode::kStorageFull, "there is not enough memory for this call");
-    }
-  }
-
   template <class T, class Look>
   static Result<T> in_snapshot(Connection& connection, const Look& look) {
     return guarded<T>([&]() -> Result<T> {
@@ -130,28 +132,53 @@ class OpenSqliteStore final : public SqliteStore {
 
   template <class T, class Look>
   void read(Look look, Done<T> done) {
-    readers_->add([look = std::move(look), done = std::move(done)](Result<Connection*> connection) {
-      if (!connection) return done(std::move(connection).error());
-      done(in_snapshot<T>(**connection, look));
-    });
+    add<T>([look = std::move(look)](Connection& connection) { return in_snapshot<T>(connection, look); },
+           done);
   }
 
-  // As read, after the derived rows were brought up to date.
-  template <class T, class Look>
-  void read_derived(Look look, Done<T> done) {
+  // Has a reader do it. `done` is copied: it is needed here if there is no memory for the job.
+  template <class T, class Call>
+  void add(Call call, const Done<T>& done) {
+    Result<void> added = guarded<void>([&]() -> Result<void> {
+      readers_->add([call = std::move(call), done](Result<Connection*> connection) {
+        if (!connection) return done(std::move(connection).error());
+        done(call(**connection));
+      });
+      return {};
+    });
+    if (!added) done(std::move(added).error());
+  }
+
+  // As read, after the derived rows were brought up to date. Where the disk does not let them be written,
+  // `otherwise` looks without them, or gives back why.
+  template <class T, class Look, class Otherwise>
+  void read_derived(Look look, Otherwise otherwise, Done<T> done) {
     if (!writer_->lagging()) return read<T>(std::move(look), std::move(done));
-    writer_->run(
-        [this, look = std::move(look), done] {
-          Result<void> derived = guarded<void>([&] { return writer_->derive_all(); });
-          if (!derived) return done(std::move(derived).error());
-          read<T>(look, done);
-        },
-        done);
+    auto task = [this, look = std::move(look), otherwise = std::move(otherwise), done] {
+      Result<void> derived = guarded<void>([&] { return writer_->derive_all(); });
+      if (derived) return read<T>(look, done);
+      const ErrorCode code = derived.error().code();
+      if (code == ErrorCode::kStorageFull || code == ErrorCode::kStorageIo) {
+        return read<T>(
+            [otherwise, why = derived.error()](Connection& connection) { return otherwise(connection, why); },
+            done);
+      }
+      done(std::move(derived).error());
+    };
+    Result<void> added = guarded<void>([&]() -> Result<void> {
+      writer_->run(std::move(task), done);
+      return {};
+    });
+    if (!added) done(std::move(added).error());
   }
 
   template <class T, class Call>
   void write(Call call, Done<T> done) {
-    writer_->run([call = std::move(call), done] { done(guarded<T>(call)); }, done);
+    Result<void> added = guarded<void>([&]() -> Result<void> {
+      writer_->run([call = std::move(call), done] { done(guarded<T>(call)); }, done);
+      return {};
+    });
+    if (!added) done(std::move(added).error());
   }
 
   void wait_for_writer() {

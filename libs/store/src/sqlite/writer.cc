@@ -5,6 +5,8 @@
 
 #include <sqlite3.h>
 
+#include "tertulia/store/memory_guard.h"
+
 #include "derived.h"
 
 namespace tertulia {
@@ -15,10 +17,6 @@ namespace {
 constexpr std::size_t kGroup = 256;
 // The streams of one session that are kept in memory.
 constexpr std::size_t kStreamsKept = 512;
-
-Error out_of_memory() {
-  return Error(ErrorCode::kStorageFull, "there is not enough memory for this change; nothing was changed");
-}
 
 }  // namespace
 
@@ -46,12 +44,20 @@ void Writer::push(Job job, const std::function<void(Error)>& refused) {
 }
 
 void Writer::commit(Commit commit, Done<Revision> done) {
-  push(Change{.change = std::move(commit), .commit_done = done, .note_done = {}},
-       [&](Error error) { done(std::move(error)); });
+  Result<void> pushed = guarded<void>([&]() -> Result<void> {
+    push(Change{.change = std::move(commit), .commit_done = done, .note_done = {}},
+         [&](Error error) { done(std::move(error)); });
+    return {};
+  });
+  if (!pushed) done(std::move(pushed).error());
 }
 void Writer::note(Note note, Done<void> done) {
-  push(Change{.change = std::move(note), .commit_done = {}, .note_done = done},
-       [&](Error error) { done(std::move(error)); });
+  Result<void> pushed = guarded<void>([&]() -> Result<void> {
+    push(Change{.change = std::move(note), .commit_done = {}, .note_done = done},
+         [&](Error error) { done(std::move(error)); });
+    return {};
+  });
+  if (!pushed) done(std::move(pushed).error());
 }
 void Writer::run(std::function<void()> task, std::function<void(Error)> refused) {
   push(std::move(task), refused);
@@ -71,9 +77,14 @@ bool Writer::take(std::vector<Job>& jobs) {
   return !jobs.empty();
 }
 
+// Has room for a group from the beginning: running out of memory must not end this thread.
 void Writer::work() {
   std::vector<Job> jobs;
   std::vector<Change> changes;
+  jobs.reserve(kGroup);
+  changes.reserve(kGroup);
+  outcomes_.reserve(kGroup);
+  alone_.reserve(1);
   while (take(jobs)) {
     changes.clear();
     for (Job& job : jobs) {
@@ -85,42 +96,42 @@ void Writer::work() {
     }
     jobs.clear();
     if (!changes.empty()) write_all(changes);
-    keep_order();
+    static_cast<void>(guarded<void>([&]() -> Result<void> {
+      keep_order();
+      return {};
+    }));
   }
 }
 
 void Writer::write_all(std::vector<Change>& changes) {
-  std::vector<Outcome> outcomes = write_group(changes);
-  if (outcomes.empty()) {
+  Result<void> together = write_group(changes, outcomes_);
+  if (!together && changes.size() > 1 && !broken_) {
+    // Each is tried alone, so that only the one that cannot be written fails.
+    outcomes_.clear();
     for (Change& change : changes) {
-      std::vector<Outcome> alone = write_group({&change, 1});
-      outcomes.push_back(std::move(alone.front()));
+      Result<void> done = write_group({&change, 1}, alone_);
+      outcomes_.push_back(done ? std::move(alone_.front()) : Outcome(std::move(done).error()));
     }
+  } else if (!together) {
+    outcomes_.assign(changes.size(), Outcome(together.error()));
   }
   // Only now: a loser may have learnt of a revision that was not durable before.
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (changes[i].commit_done) {
-      changes[i].commit_done(std::move(outcomes[i]));
-    } else if (outcomes[i]) {
+      changes[i].commit_done(std::move(outcomes_[i]));
+    } else if (outcomes_[i]) {
       changes[i].note_done({});
     } else {
-      changes[i].note_done(std::move(outcomes[i]).error());
+      changes[i].note_done(std::move(outcomes_[i]).error());
     }
   }
 }
 
-// Empty if the group failed and each should be tried alone.
-std::vector<Writer::Outcome> Writer::write_group(std::span<Change> changes) {
-  Result<std::vector<Outcome>> outcomes =
-      broken_ ? Result<std::vector<Outcome>>(*broken_) : try_group(changes);
-  if (outcomes) return *std::move(outcomes);
-  if (changes.size() > 1 && !broken_) return {};
-  return {changes.size(), Outcome(std::move(outcomes).error())};
-}
-
-Result<std::vector<Writer::Outcome>> Writer::try_group(std::span<Change> changes) {
+// Writes them in one transaction and gives what became of each. An error: none was written.
+Result<void> Writer::write_group(std::span<Change> changes, std::vector<Outcome>& outcomes) {
+  outcomes.clear();
+  if (broken_) return *broken_;
   Written written;
-  std::vector<Outcome> outcomes;
   try {
     TERTULIA_TRY(connection_.execute("BEGIN IMMEDIATE"));
     Result<void> done = write_changes(changes, written, outcomes);
@@ -137,7 +148,7 @@ Result<std::vector<Writer::Outcome>> Writer::try_group(std::span<Change> changes
     return out_of_memory();
   }
   remember(written);
-  return outcomes;
+  return {};
 }
 
 Result<void> Writer::write_changes(std::span<Change> changes, Written& written,
@@ -207,7 +218,8 @@ Result<void> Writer::mark(const char* sql, std::int64_t session) {
   return query.bind(session).run();
 }
 
-void Writer::remember(Written& written) {
+// Needs no memory: what was committed must not be forgotten.
+void Writer::remember(Written& written) noexcept {
   touched_.merge(written.touched);
   lagging_.merge(written.lagging);
   lagging_turns_ += written.turns;
@@ -216,7 +228,8 @@ void Writer::remember(Written& written) {
   cache_.trim();
   MutexLock lock(core_.mutex);
   for (const std::int64_t row : written.up_to_date) core_.newer.erase(row);
-  for (auto& [row, activity] : written.newer) core_.newer[row] = std::move(activity);
+  for (const auto& [row, activity] : written.newer) core_.newer.erase(row);
+  core_.newer.merge(written.newer);
 }
 
 void Writer::roll_back(const Written& written) {

@@ -73,15 +73,14 @@ class Writer {
   void work();
   bool take(std::vector<Job>& jobs);
   void write_all(std::vector<Change>& changes);
-  std::vector<Outcome> write_group(std::span<Change> changes);
-  Result<std::vector<Outcome>> try_group(std::span<Change> changes);
+  Result<void> write_group(std::span<Change> changes, std::vector<Outcome>& outcomes);
   Result<void> write_changes(std::span<Change> changes, Written& written, std::vector<Outcome>& outcomes);
   Result<Outcome> write_one(const Commit& commit, Written& written);
   Result<Outcome> write_one(const Note& note, Written& written);
   // The session as it is; null if there is none. An error is one of this session alone.
   Result<StoredSession*> session_of(const SessionKey& key, const std::vector<StreamId>& streams);
   Result<void> mark(const char* sql, std::int64_t session);
-  void remember(Written& written);
+  void remember(Written& written) noexcept;
   void roll_back(const Written& written);
 
   // Runs `body` in a transaction of its own.
@@ -109,6 +108,9 @@ class Writer {
   std::set<std::int64_t> lagging_;
   std::size_t lagging_turns_ = 0;
   std::size_t commits_since_flush_ = 0;
+  // Of the group at work, and of one change of it that is tried alone.
+  std::vector<Outcome> outcomes_;
+  std::vector<Outcome> alone_;
   // Why nothing is written any more.
   std::optional<Error> broken_;
   std::atomic<bool> lagging_any_ = false;

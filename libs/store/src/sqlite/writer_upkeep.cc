@@ -3,6 +3,8 @@
 
 #include <sqlite3.h>
 
+#include "tertulia/store/memory_guard.h"
+
 #include "derived.h"
 #include "writer.h"
 
@@ -21,14 +23,21 @@ constexpr std::size_t kDeriveWhenBehind = 4096;
 constexpr std::int64_t kCheckpointBytes = 4 << 20;
 constexpr std::int64_t kPageBytes = 512;
 
+Result<void> unless_full(Result<void> done) {
+  if (!done && done.error().code() == ErrorCode::kStorageFull) return {};
+  return done;
+}
+
 }  // namespace
 
 template <class Body>
 Result<void> Writer::in_transaction(Body body) {
   if (broken_) return *broken_;
   TERTULIA_TRY(connection_.execute("BEGIN IMMEDIATE"));
-  Result<void> done = body();
-  if (done) done = connection_.execute("COMMIT");
+  Result<void> done = guarded<void>([&] {
+    Result<void> written = body();
+    return written ? connection_.execute("COMMIT") : written;
+  });
   if (done) return {};
   if (connection_.in_transaction()) static_cast<void>(connection_.execute("ROLLBACK"));
   core_.keys.forget();
@@ -48,11 +57,12 @@ Result<std::set<std::int64_t>> Writer::numbers(const char* sql) {
 Result<void> Writer::start() {
   TERTULIA_TRY(rows_.open());
   EraseReport report;
-  TERTULIA_TRY(purge(report));
+  // On a full disk it stays unfinished for now: what is stored can be read all the same.
+  TERTULIA_TRY(unless_full(purge(report)));
   TERTULIA_TRY_AS(touched_, numbers("SELECT session FROM touched"));
   TERTULIA_TRY_AS(lagging_, numbers("SELECT session FROM lagging"));
   lagging_any_ = !lagging_.empty();
-  TERTULIA_TRY(flush());
+  TERTULIA_TRY(unless_full(flush()));
   thread_ = std::thread([this] { work(); });
   return {};
 }
@@ -197,10 +207,11 @@ Result<void> Writer::purge(EraseReport& report) {
     }
     TERTULIA_TRY(in_transaction([&] { return purge_session(session, report); }));
   }
-  TERTULIA_TRY(in_transaction([&]() -> Result<void> {
-    TERTULIA_TRY(connection_.execute("INSERT INTO texts(texts) VALUES('optimize')"));
-    return connection_.execute("DELETE FROM erasing");
-  }));
+  TERTULIA_TRY(
+      in_transaction([&] { return connection_.execute("INSERT INTO texts(texts) VALUES('optimize')"); }));
+  TERTULIA_TRY(checkpoint(true));
+  // Only now: an erasure that was cut before the log was empty is finished by the next one.
+  TERTULIA_TRY(in_transaction([&] { return connection_.execute("DELETE FROM erasing"); }));
   return checkpoint(true);
 }
 

@@ -5,8 +5,9 @@
 //   the process). A change that failed, or whose `done` was never called, is there whole or not at all.
 // Concurrency
 //   Any thread. Writers of one session are put into an order by the revision they expect: exactly one of two
-//   that saw the same revision succeeds, the other gets kRevisionConflict {current}. Readers see whole
-//   commits only and never wait for writers.
+//   that saw the same revision succeeds, the other gets kRevisionConflict {current}. Commits and notes of one
+//   session that one thread asks for are applied in the order of the calls, also without waiting for `done`.
+//   Readers see whole commits only and never wait for writers.
 // Completion
 //   `done` is called exactly once, from any thread, perhaps before the call returns. It must not block and
 //   must not call the store's blocking forms. Arguments are taken by value; nothing of the caller's is kept
@@ -80,6 +81,8 @@ struct SessionSummary {
   Revision revision{};
   SessionStatus status = SessionStatus::kActive;
   JsonObject metadata;
+  // What is stored of it fails its checksum: only `key` is certain. It can be erased; verify() says more.
+  bool damaged = false;
 
   bool operator==(const SessionSummary&) const = default;
 };
@@ -122,6 +125,8 @@ struct VerifyReport {
   std::uint64_t turns = 0;
   std::uint64_t records = 0;
   std::vector<Problem> problems;
+  // What a crash had left and was put right when it was found: no damage, told once.
+  std::vector<Problem> notices;
 };
 
 class Store {

@@ -37,6 +37,7 @@ enum class CrashPolicy {
   kLoseUnsynced,  // only what was synced stays
   kKeepUnsynced,  // everything stays: the process was killed, the machine was not
   kAnything,      // any allowed state, chosen by the seed
+  kOrderly,       // one of orderly_crashes(): everything up to one write, which is torn
 };
 
 // What goes wrong, and when. Counts begin when the faults are set; 1 is the next operation, 0 is never.
@@ -51,7 +52,13 @@ struct SimFaults {
   // succeeds, and a crash shows that it was never written. What Linux does after a write-back error. Default:
   // 0.
   std::uint64_t fail_sync = 0;
-  // A failed read or write is followed by failures only.   Default: false.
+  // This change of any kind (see changes()) fails with `fail_with`, changing nothing; a sync as above.
+  // Default: 0.
+  std::uint64_t fail_change = 0;
+  ErrorCode fail_with = ErrorCode::kStorageIo;
+  // The write that fails leaves its first half.   Default: false.
+  bool tear_failed_write = false;
+  // A failed read, write or change is followed by failures only.   Default: false.
   bool keep_failing = false;
   // Syncing succeeds and does nothing, as on a disk with a careless cache.   Default: false.
   bool lying_sync = false;
@@ -84,6 +91,15 @@ class SimDisk final : public FileSystem {
   // the next number of the disk's own seed.
   void crash(CrashPolicy policy);
   void crash(CrashPolicy policy, std::uint64_t choice);
+  // How many choices there are for kOrderly: each unsynced write cut at each of its bytes, or with zeros from
+  // the beginning of each of its sectors on, while the other files and the names keep all or lose all.
+  std::uint64_t orderly_crashes() const;
+
+  // Keeps the disk as it is before each change from now on: what a power cut at any moment finds. A change
+  // that is refused (a fault, a name that is taken) is a moment as well.
+  void record_moments();
+  // Ends the recording. The first is the disk as it was when it began.
+  std::vector<std::unique_ptr<SimDisk>> take_moments();
 
   void set_faults(const SimFaults& faults);
   bool is_off() const;
@@ -93,6 +109,10 @@ class SimDisk final : public FileSystem {
   // How many unsynced operations there are: nothing is left to chance when it is 0.
   std::uint64_t unsynced() const;
   std::uint64_t trace_hash() const;
+  // What SimFaults::capacity is compared with.
+  std::uint64_t used_bytes() const;
+  // Of every name and byte that can be read, without lock files.
+  std::uint64_t content_hash() const;
 
   // Makes everybody able to read the file, for tests of what refuses such files.
   Result<void> set_world_readable(const Path& path, bool readable);

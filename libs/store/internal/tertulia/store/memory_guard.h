@@ -1,0 +1,24 @@
+// Running out of memory as an error of the call: an exception must not end the thread, and with it the
+// program.
+#pragma once
+
+#include <new>
+
+#include "tertulia/base/result.h"
+
+namespace tertulia {
+
+// Made when the program starts, because there is no memory for it when it is needed.
+const Error& out_of_memory();
+
+// What `call` gives; kStorageFull if it runs out of memory. `call` must leave everything as it was then.
+template <class T, class Call>
+Result<T> guarded(Call&& call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
+
+}  // namespace tertulia
