@@ -43,7 +43,8 @@ Task<Result<void>> Engine::Impl::find_interrupted_in(SessionKey key, std::vector
 
 Task<Result<std::vector<InterruptedTurn>>> Engine::Impl::find_interrupted() {
   std::vector<InterruptedTurn> found;
-  SessionQuery query{.tenant = local_key({}).tenant, .limit = 1'000};
+  // Of every tenant.
+  SessionQuery query{.tenant = {}, .unfinished = true, .limit = 1'000};
   do {
     TERTULIA_CO_TRY_AS(const SessionPage page, co_await await<SessionPage>([&](Done<SessionPage> done) {
                          core.store->list(query, std::move(done));

@@ -122,6 +122,12 @@ class Staged {
   Streams records_;
 };
 
+bool has_journal(const Entry& entry) {
+  return std::any_of(entry.records.begin(), entry.records.end(), [](const auto& stream) {
+    return stream.first.kind == RecordKind::kJournal && !stream.second.empty();
+  });
+}
+
 // The turns of a range, those of ancestors first.
 Result<std::vector<StoredTurn>> turns_in(const Entry& entry, const TurnRange& range) {
   TERTULIA_TRY_AS(const std::vector<Segment> segments, segments_of(entry.image.branches, range));
@@ -296,27 +302,15 @@ class MemoryStore final : public Store {
 
   Result<SessionPage> list_now(const SessionQuery& query) {
     TERTULIA_TRY(check_query(query));
-    SessionCursor after;
-    if (!query.cursor.empty()) {
-      TERTULIA_TRY_AS(after, SessionCursor::parse(query.cursor));
-    }
-    SessionPage page;
+    std::vector<SessionSummary> found;
     {
       MutexLock lock(mutex_);
       for (const auto& [key, entry] : sessions_) {
-        SessionSummary summary = summary_of(entry.image.session);
-        if (!matches(query, summary)) continue;
-        if (!query.cursor.empty() && cursor_of(summary) <= after) continue;
-        page.sessions.push_back(std::move(summary));
+        if (query.unfinished && !has_journal(entry)) continue;
+        found.push_back(summary_of(entry.image.session));
       }
     }
-    std::sort(page.sessions.begin(), page.sessions.end(),
-              [](const auto& a, const auto& b) { return cursor_of(a) < cursor_of(b); });
-    if (page.sessions.size() > query.limit) {
-      page.sessions.resize(query.limit);
-      page.next = cursor_of(page.sessions.back()).text();
-    }
-    return page;
+    return page_of(std::move(found), query);
   }
 
   Result<EraseReport> erase_now(const EraseScope& scope) {

@@ -111,7 +111,7 @@ Result<StoredTurn> cut_turn(StoredTurn turn, std::uint64_t visible) {
 }
 
 Result<void> check_query(const SessionQuery& query) {
-  if (query.tenant.empty()) {
+  if (query.tenant.empty() && !query.unfinished) {
     return Error(ErrorCode::kMissingField, "a listing needs a tenant").with("param", "tenant");
   }
   if (!query.cursor.empty()) TERTULIA_TRY(SessionCursor::parse(query.cursor));
@@ -136,13 +136,31 @@ Result<void> check_query(const RecordQuery& query) {
 }
 
 bool matches(const SessionQuery& query, const SessionSummary& summary) {
-  if (summary.key.tenant != query.tenant) return false;
+  if (!query.tenant.empty() && summary.key.tenant != query.tenant) return false;
   if (query.owner && summary.key.owner != *query.owner) return false;
   if (query.status && summary.status != *query.status) return false;
   return std::all_of(query.metadata.begin(), query.metadata.end(), [&](const JsonObject::Member& wanted) {
     const Json* value = summary.metadata.find(wanted.first);
     return value != nullptr && *value == wanted.second;
   });
+}
+
+Result<SessionPage> page_of(std::vector<SessionSummary> found, const SessionQuery& query) {
+  SessionCursor after;
+  if (!query.cursor.empty()) {
+    TERTULIA_TRY_AS(after, SessionCursor::parse(query.cursor));
+  }
+  std::erase_if(found, [&](const SessionSummary& summary) {
+    return !matches(query, summary) || (!query.cursor.empty() && cursor_of(summary) <= after);
+  });
+  std::sort(found.begin(), found.end(),
+            [](const SessionSummary& a, const SessionSummary& b) { return cursor_of(a) < cursor_of(b); });
+  SessionPage page{.sessions = std::move(found)};
+  if (page.sessions.size() > query.limit) {
+    page.sessions.resize(query.limit);
+    page.next = cursor_of(page.sessions.back()).text();
+  }
+  return page;
 }
 
 bool matches(const RecordQuery& query, const Record& record) {

@@ -201,7 +201,26 @@ Result<SessionPage> JsonDirectory::list(const SessionQuery& query) {
   for (const OwnerId& owner : query.owner ? std::vector{*query.owner} : index_.owners_of(query.tenant)) {
     claim_damaged(query.tenant, owner);
   }
+  if (query.unfinished) return list_unfinished(query);
   return index_.list(query);
+}
+
+// Looks into every session: what is unfinished stands in files of their own.
+Result<SessionPage> JsonDirectory::list_unfinished(const SessionQuery& query) {
+  std::vector<SessionSummary> found;
+  for (const SessionSummary& summary : index_.all()) {
+    if (!matches(query, summary)) continue;
+    bool journal = false;
+    const RecordQuery journals{.tenant = summary.key.tenant,
+                               .owner = summary.key.owner,
+                               .session = summary.key.session,
+                               .kind = RecordKind::kJournal};
+    const Result<void> read =
+        files_of(summary.key)->find_records(journals, [&](const Record&) { journal = true; });
+    // Damage is told by whoever opens the session, and must not hide the others.
+    if (read && journal) found.push_back(summary);
+  }
+  return page_of(std::move(found), query);
 }
 
 Result<RecordPage> JsonDirectory::read_records(const RecordQuery& query) {

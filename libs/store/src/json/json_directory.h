@@ -34,6 +34,7 @@ class JsonDirectory final : public BlockingStore {
   Result<VerifyReport> verify() override;
 
  private:
+  Result<SessionPage> list_unfinished(const SessionQuery& query);
   using Recent = std::list<std::shared_ptr<SessionFiles>>;
 
   JsonDirectory(std::unique_ptr<FileSystem> owned, FileSystem& files, Path directory,

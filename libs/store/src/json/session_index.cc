@@ -82,6 +82,13 @@ Result<SessionPage> SessionIndex::list(const SessionQuery& query) const {
   return page;
 }
 
+std::vector<SessionSummary> SessionIndex::all() const {
+  MutexLock lock(mutex_);
+  std::vector<SessionSummary> summaries;
+  for (const auto& [key, summary] : sessions_) summaries.push_back(summary);
+  return summaries;
+}
+
 std::vector<SessionKey> SessionIndex::of_owner(const TenantId& tenant, const OwnerId& owner) const {
   MutexLock lock(mutex_);
   std::vector<SessionKey> keys;

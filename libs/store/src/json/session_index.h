@@ -21,6 +21,8 @@ class SessionIndex {
 
   // A page of the sessions that match, behind the query's cursor.
   Result<SessionPage> list(const SessionQuery& query) const;
+  // In no order.
+  std::vector<SessionSummary> all() const;
   std::vector<SessionKey> of_owner(const TenantId& tenant, const OwnerId& owner) const;
   std::vector<OwnerId> owners_of(const TenantId& tenant) const;
 

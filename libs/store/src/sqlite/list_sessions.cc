@@ -81,11 +81,38 @@ Result<std::vector<SessionSummary>> newer_ones(Connection& connection, TenantKey
   return found;
 }
 
+constexpr const char* kUnfinished =
+    "SELECT s.id, s.tenant, s.owner, s.name, s.last_activity FROM sessions s "
+    "WHERE EXISTS (SELECT 1 FROM records r WHERE r.session=s.id AND r.kind=0)";
+
+// Looks for the journal of every session, once in the life of a process: an index of journals would cost
+// every step of every turn a page.
+Result<SessionPage> list_unfinished(Connection& connection, TenantKeys& keys, const SessionQuery& query,
+                                    const NewerActivities& newer) {
+  std::vector<SessionSummary> found;
+  TERTULIA_TRY_AS(Query select, connection.query(kUnfinished));
+  while (true) {
+    TERTULIA_TRY_AS(const bool there, select.step());
+    if (!there) return page_of(std::move(found), query);
+    TERTULIA_TRY_AS(const SessionKey key, key_in(select));
+    const std::int64_t row = select.integer(0);
+    TERTULIA_TRY_AS(std::optional<SessionSummary> summary,
+                    summary_at(connection, keys, row, key, time_of(select.integer(4))));
+    if (!summary) continue;
+    if (const auto busy = newer.find(row); busy != newer.end() && busy->second.revision > summary->revision) {
+      summary->last_activity = busy->second.last_activity;
+      summary->revision = busy->second.revision;
+    }
+    found.push_back(*std::move(summary));
+  }
+}
+
 }  // namespace
 
 Result<SessionPage> list_sessions(Connection& connection, TenantKeys& keys, const SessionQuery& query,
                                   const NewerActivities& newer) {
   TERTULIA_TRY(check_query(query));
+  if (query.unfinished) return list_unfinished(connection, keys, query, newer);
   std::optional<SessionCursor> cursor;
   if (!query.cursor.empty()) {
     TERTULIA_TRY_AS(cursor, SessionCursor::parse(query.cursor));

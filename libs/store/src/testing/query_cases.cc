@@ -194,6 +194,43 @@ void searching(std::vector<StoreCase>& cases) {
   });
 }
 
+void unfinished_queries(std::vector<StoreCase>& cases) {
+  static const auto listed = [](Trial& t, SessionQuery query) {
+    Names names;
+    query.unfinished = true;
+    do {
+      const SessionPage page = list(t.store(), query).value();
+      for (const SessionSummary& summary : page.sessions) names.push_back(summary.key.text());
+      query.cursor = page.next;
+    } while (!query.cursor.empty());
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  static const StreamId journal{.kind = RecordKind::kJournal, .branch = main_branch()};
+  cases.push_back({"query", "sessions with a journal are found, of every tenant", [](Trial& t) {
+                     const SessionKey finished = Trial::key("finished");
+                     const SessionKey here = Trial::key("here");
+                     SessionKey there = Trial::key("there");
+                     there.tenant = TenantId::parse("elsewhere").value();
+                     for (const SessionKey& key : {finished, here, there}) {
+                       t.create(key);
+                       t.add_note(key, Trial::record(journal, 1)).value();
+                     }
+                     Note dropped{.key = finished, .changes = {DropRecords{.stream = journal}}};
+                     tertulia::note(t.store(), dropped).value();
+                     Names both{here.text(), there.text()};
+                     std::sort(both.begin(), both.end());
+                     t.expect(listed(t, {.tenant = {}}) == both, "of every tenant");
+                     t.expect(listed(t, {.tenant = {}, .limit = 1}) == both, "page by page");
+                     t.expect(listed(t, {.tenant = here.tenant}) == Names{here.text()}, "of one tenant");
+                     t.reopen();
+                     t.expect(listed(t, {.tenant = {}}) == both, "also after a restart");
+                   }});
+  cases.push_back({"query", "a listing of every tenant is for unfinished turns only", [](Trial& t) {
+                     t.refused(list(t.store(), {.tenant = {}}), ErrorCode::kMissingField, "without a tenant");
+                   }});
+}
+
 void record_queries(std::vector<StoreCase>& cases) {
   const auto add = [&](std::string name, auto run) { cases.push_back({"query", std::move(name), run}); };
   static const auto events = [](Trial& t, const SessionKey& key, int scopes, std::uint64_t each) {
@@ -311,6 +348,7 @@ void record_queries(std::vector<StoreCase>& cases) {
 void add_query_cases(std::vector<StoreCase>& cases) {
   listing(cases);
   searching(cases);
+  unfinished_queries(cases);
   record_queries(cases);
 }
 

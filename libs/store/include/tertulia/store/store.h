@@ -68,6 +68,9 @@ struct SessionQuery {
   // Members of the metadata that must be equal.
   JsonObject metadata{};
   std::optional<SessionStatus> status{};
+  // Only sessions with a turn that was begun and not committed: those with a journal. The tenant may then be
+  // empty: every tenant, which is what a process asks when it starts.
+  bool unfinished = false;
   // At most this many, 1 to 1,000.   Default: 50.
   std::size_t limit = 50;
   // SessionPage::next of the page before. Empty: from the start.

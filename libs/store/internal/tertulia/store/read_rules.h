@@ -65,6 +65,9 @@ struct SessionCursor {
 };
 SessionCursor cursor_of(const SessionSummary& summary);
 
+// The page of a query, from the sessions that were found for it in any order.
+Result<SessionPage> page_of(std::vector<SessionSummary> found, const SessionQuery& query);
+
 // Where a page of records ended.
 struct RecordCursor {
   Time time{};
