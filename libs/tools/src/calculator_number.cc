@@ -14,7 +14,9 @@ constexpr std::size_t kMaxBits = 4'096;
 constexpr std::size_t kMaxDecimals = 30;
 constexpr int kMaxExactExponent = 1'000;
 
-std::size_t bits(const Integer& number) { return number == 0 ? 0 : boost::multiprecision::msb(abs(number)) + 1; }
+std::size_t bits(const Integer& number) {
+  return number == 0 ? 0 : boost::multiprecision::msb(abs(number)) + 1;
+}
 
 bool fits(const Fraction& value) {
   return bits(numerator(value)) <= kMaxBits && bits(denominator(value)) <= kMaxBits;

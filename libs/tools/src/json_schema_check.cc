@@ -150,10 +150,17 @@ class JsonSchema::Checker {
       counted(node.length, characters(text), "character");
     }
     if (!node.pattern) return;
-    if (!step(1 + text.size() / 4)) return;
-    if (!re2::RE2::PartialMatch(text, *node.pattern)) {
+    const std::optional<bool> fits = matches(text, node.pattern);
+    if (fits == false) {
       expected_here("text that matches " + node.pattern->pattern(), value);
     }
+  }
+
+  // Costs the product of text and pattern at worst. Nothing: that would be too much.
+  std::optional<bool> matches(const std::string& text, const Pattern& pattern) {
+    const auto size = static_cast<std::size_t>(pattern->ProgramSize());
+    if (!step(1 + text.size() * size / 64)) return std::nullopt;
+    return re2::RE2::PartialMatch(text, *pattern);
   }
 
   void counted(const CountLimits& limits, std::size_t count, std::string_view word) {
@@ -214,8 +221,7 @@ class JsonSchema::Checker {
       deeper(key, property->second, value, depth);
     }
     for (const auto& [pattern, part] : node.pattern_properties) {
-      if (!step(1 + key.size() / 4)) return;
-      if (!re2::RE2::PartialMatch(key, *pattern)) continue;
+      if (matches(key, pattern) != true) continue;
       known = true;
       deeper(key, part, value, depth);
     }

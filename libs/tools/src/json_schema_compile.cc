@@ -13,7 +13,7 @@ constexpr std::size_t kMaxNodes = 10'000;
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxPatternBytes = 1'024;
 // What a compiled pattern may take, and the automaton that it becomes while it is matched.
-constexpr std::int64_t kMaxPatternMemory = 1 << 20;
+constexpr std::int64_t kMaxPatternMemory = 256 * 1024;
 
 struct TypeName {
   std::string_view name;

@@ -103,6 +103,7 @@ Result<ToolSetPtr> ToolSet::only(std::span<const std::string> names) const {
 }
 
 Result<void> ToolSet::add(const ToolPtr& tool, const std::string& toolkit) {
+  if (tool == nullptr) return Error(ErrorCode::kBadConfig, "there is no tool behind this pointer");
   TERTULIA_TRY_AS(JsonSchema schema, check_definition(tool->definition()));
   const std::string& name = tool->definition().name;
   if (const ToolEntry* present = find(name)) {

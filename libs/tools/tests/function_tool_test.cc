@@ -206,10 +206,10 @@ TEST(MakeAsyncTool, AnswersWhenItsDoneIsCalled) {
       "later", "", {"n"}, [&](int n, Done<int> done) { thread = std::thread([n, done] { done(n + 1); }); });
   EXPECT_EQ(text(tool, R"({"n":1})"), "2");
   thread.join();
-  const auto sum = make_async_tool("sum", "", [](Sum sum, const ToolCall& call, Done<std::string> done) {
+  const auto added = make_async_tool("sum", "", [](Sum sum, const ToolCall& call, Done<std::string> done) {
     done(call.key + std::to_string(static_cast<int>(sum.a + sum.b)));
   });
-  EXPECT_EQ(text(sum, R"({"a":1,"b":2})"), "3");
+  EXPECT_EQ(text(added, R"({"a":1,"b":2})"), "3");
 }
 
 TEST(MakeAsyncTool, FailsOnceWhetherItThrowsBeforeOrAfterItsAnswer) {

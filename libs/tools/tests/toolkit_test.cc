@@ -97,6 +97,7 @@ TEST(ToolRegistry, ToolsAndToolkitsShareTheirNames) {
 
 TEST(ToolRegistry, RefusesADefinitionThatNoModelCanUse) {
   ToolRegistry registry;
+  EXPECT_EQ(registry.add(ToolPtr()).error().code(), ErrorCode::kBadConfig);
   EXPECT_EQ(registry.add(tool("")).error().code(), ErrorCode::kBadId);
   EXPECT_EQ(registry.add(tool("two words")).error().code(), ErrorCode::kBadId);
   EXPECT_EQ(registry.add(tool(std::string(65, 'a'))).error().code(), ErrorCode::kBadId);
