@@ -229,13 +229,12 @@ bool HttpTransfer::take_header(std::string_view line) {
 bool HttpTransfer::finish_head() {
   if (head_told_) return true;
   head_told_ = true;
+  if (Result<void> more = handlers_.on_head ? handlers_.on_head(head_) : Result<void>(); !more)
+    return stop({.how = HttpEnd::How::kStopped, .sentence = more.error().message(), .error = more.error()});
   const std::string_view encoding = head_.header("content-encoding");
   if (!encoding.empty() && encoding != "identity")
     return stop(
         {.how = HttpEnd::How::kCut, .sentence = host() + " sent a compressed body, which was not asked for"});
-  if (!handlers_.on_head) return true;
-  if (Result<void> more = handlers_.on_head(head_); !more)
-    return stop({.how = HttpEnd::How::kStopped, .sentence = more.error().message(), .error = more.error()});
   return true;
 }
 
