@@ -13,6 +13,7 @@ struct AgentBuilder::Parts {
   std::shared_ptr<LanguageModel> model;
   std::string model_name;
   std::shared_ptr<ToolRegistry> tools = std::make_shared<ToolRegistry>();
+  std::optional<PermissionPolicy> permissions;
   std::shared_ptr<Store> store;
   std::optional<std::filesystem::path> directory;
   std::shared_ptr<Engine> engine;
@@ -82,6 +83,11 @@ AgentBuilder& AgentBuilder::with_model(std::shared_ptr<LanguageModel> model, std
   return *this;
 }
 
+AgentBuilder& AgentBuilder::with_permissions(PermissionPolicy policy) {
+  parts_->permissions = std::move(policy);
+  return *this;
+}
+
 AgentBuilder& AgentBuilder::with_tool(ToolPtr tool) {
   parts_->keep(parts_->tools->add(std::move(tool)));
   return *this;
@@ -120,6 +126,7 @@ Result<Agent> AgentBuilder::build() {
   definition->model = parts_->model;
   definition->model_name = parts_->model_name;
   definition->tools = parts_->tools;
+  definition->permissions = parts_->permissions;
   if (definition->spec.model.empty()) {
     definition->spec.model = parts_->model_name.empty() ? "custom" : parts_->model_name;
   }

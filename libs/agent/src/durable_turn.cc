@@ -7,6 +7,7 @@
 #include "tertulia/store/session_store.h"
 
 #include "past_turn.h"
+#include "read_stream.h"
 
 namespace tertulia {
 namespace {
@@ -101,11 +102,10 @@ Task<Result<void>> DurableTurn::begin(std::vector<JournalEntry::Step> steps) {
   co_return Result<void>();
 }
 
-Task<Result<void>> DurableTurn::note(std::vector<JournalEntry::Step> steps, std::vector<Record> assets) {
+Task<Result<void>> DurableTurn::note(std::vector<JournalEntry::Step> steps, NoteChanges more) {
   const AsyncMutex::Lock lock = co_await writing_.lock();
   BranchNumbers after = seat_.numbers;
-  NoteChanges changes;
-  for (Record& asset : assets) changes.emplace_back(AddRecord{std::move(asset)});
+  NoteChanges changes = std::move(more);
   for (JournalEntry::Step& step : steps) {
     changes.emplace_back(journal_record(std::move(step), ++after.journal));
   }
@@ -116,6 +116,10 @@ Task<Result<void>> DurableTurn::note(std::vector<JournalEntry::Step> steps, std:
   TERTULIA_CO_TRY(co_await write(std::move(changes), after));
   live_.log.show();
   co_return Result<void>();
+}
+
+Task<Result<std::vector<Record>>> DurableTurn::read(StreamId stream) {
+  co_return co_await read_stream(engine_, key_, std::move(stream));
 }
 
 Task<Result<void>> DurableTurn::renew() {

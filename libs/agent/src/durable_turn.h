@@ -63,7 +63,8 @@ class DurableTurn final : public TurnWriter {
   DurableTurn(EngineCore& engine, SessionKey key, SessionSeat& session, BranchSeat& seat, LiveTurn& live);
 
   Task<Result<void>> begin(std::vector<JournalEntry::Step> steps) override;
-  Task<Result<void>> note(std::vector<JournalEntry::Step> steps, std::vector<Record> assets) override;
+  Task<Result<void>> note(std::vector<JournalEntry::Step> steps, NoteChanges more) override;
+  Task<Result<std::vector<Record>>> read(StreamId stream) override;
   Task<Result<Revision>> commit(TurnEnd end) override;
   Task<Result<void>> park() override;
   Task<Result<void>> drop() override;
@@ -72,8 +73,6 @@ class DurableTurn final : public TurnWriter {
   Task<Result<void>> renew();
 
  private:
-  using NoteChanges = std::vector<std::variant<AddRecord, DropRecords>>;
-
   AddRecord journal_record(JournalEntry::Step step, std::uint64_t number) const;
   AddRecord event_record(std::string payload) const;
   // A lease record behind the newest, and the removal of those before it.

@@ -77,6 +77,10 @@ class Engine::Impl {
   Task<Result<void>> find_interrupted_in(SessionKey key, std::vector<InterruptedTurn>& found);
   Task<Result<LiveTurnPtr>> load_stored(SessionKey key, BranchId branch, TurnId turn);
 
+  Task<Result<void>> answer_question(SessionKey key, std::string id, Answer answer);
+  Task<Result<Question>> find_question(SessionKey key, std::string id);
+  Task<Result<void>> add_rule(SessionKey key, PermissionRule rule);
+
   void register_live(const LiveTurnPtr& live, const BranchId& branch);
   void unregister_live(const LiveTurnPtr& live);
 

@@ -8,14 +8,22 @@
 #include <utility>
 #include <vector>
 
+#include "tertulia/agent/permissions.h"
 #include "tertulia/agent/run.h"
 #include "tertulia/base/cancellation.h"
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/store/session_key.h"
 
+#include "async.h"
 #include "event_log.h"
 
 namespace tertulia {
+
+// For the turn that asked; without an answer: the time is up.
+struct GivenAnswer {
+  std::uint32_t call = UINT32_MAX;
+  std::optional<Answer> answer{};
+};
 
 // Concurrency: any thread.
 class LiveTurn {
@@ -29,6 +37,7 @@ class LiveTurn {
 
   EventLog log;
   CancelSource cancel;
+  Mailbox<GivenAnswer> answers;
   // What the client gave, and the hash of what it asked with it. Set before others can see the turn.
   std::string idempotency_key;
   std::string body_hash;
@@ -45,6 +54,20 @@ class LiveTurn {
     MutexLock lock(mutex_);
     if (last && steering_.empty()) steering_closed_ = true;
     return std::exchange(steering_, {});
+  }
+
+  // What the turn waits to be told, while it waits.
+  void open_question(Question question) {
+    MutexLock lock(mutex_);
+    question_ = std::move(question);
+  }
+  void close_question(std::uint32_t call) {
+    MutexLock lock(mutex_);
+    if (question_ && question_->call == call) question_.reset();
+  }
+  std::optional<Question> question() const {
+    MutexLock lock(mutex_);
+    return question_;
   }
 
   // Ends the turn: closes the log and answers those who wait for the outcome.
@@ -76,7 +99,8 @@ class LiveTurn {
   const TurnId id_;
   const SessionKey key_;
   const Time started_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  std::optional<Question> question_ TERTULIA_GUARDED_BY(mutex_);
   std::vector<Message> steering_ TERTULIA_GUARDED_BY(mutex_);
   bool steering_closed_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::optional<Result<TurnOutcome>> outcome_ TERTULIA_GUARDED_BY(mutex_);

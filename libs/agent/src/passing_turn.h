@@ -11,10 +11,10 @@ class PassingTurn final : public TurnWriter {
   PassingTurn(LiveTurn& live, Revision seen) : live_(live), seen_(seen) {}
 
   Task<Result<void>> begin(std::vector<JournalEntry::Step> /*steps*/) override { co_return shown(); }
-  Task<Result<void>> note(std::vector<JournalEntry::Step> /*steps*/,
-                          std::vector<Record> /*assets*/) override {
+  Task<Result<void>> note(std::vector<JournalEntry::Step> /*steps*/, NoteChanges /*more*/) override {
     co_return shown();
   }
+  Task<Result<std::vector<Record>>> read(StreamId /*stream*/) override { co_return std::vector<Record>(); }
   Task<Result<Revision>> commit(TurnEnd end) override {
     Event last;
     last.kind =

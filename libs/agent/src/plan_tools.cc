@@ -1,4 +1,5 @@
 // Steps 4 and 5: which calls of a response run, and that they are about to.
+#include "question_record.h"
 #include "turn_work.h"
 
 namespace tertulia {
@@ -31,15 +32,21 @@ void plan_tools(TurnWork& work) {
 
 Task<Result<void>> note_intents(TurnWork& work) {
   std::vector<JournalEntry::Step> steps;
+  NoteChanges more;
   if (!work.response_noted) steps.emplace_back(ResponseNote{*work.response});
   for (PlannedCall& call : work.calls) {
-    if (call.result || call.tool == nullptr || call.recovery == Recovery::kUnknown) continue;
+    if (call.result) continue;
+    // The answer is used up with the intent.
+    if (call.asked) {
+      more.emplace_back(
+          DropRecords{.stream = question_stream(work.branch, work.live->id(), call.number), .up_to = 0});
+    }
+    if (call.tool == nullptr || call.denied || call.recovery == Recovery::kUnknown) continue;
     steps.emplace_back(
         IntentNote{.call = call.number, .tool_class = call.tool_class, .approval = call.approval});
-    call.intent_noted = true;
   }
-  if (steps.empty()) co_return Result<void>();
-  TERTULIA_CO_TRY(co_await work.writer.note(std::move(steps), {}));
+  if (steps.empty() && more.empty()) co_return Result<void>();
+  TERTULIA_CO_TRY(co_await work.writer.note(std::move(steps), std::move(more)));
   work.response_noted = true;
   co_return Result<void>();
 }

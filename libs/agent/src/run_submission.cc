@@ -204,6 +204,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
   const auto durable = std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live);
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
+  work.session_state = [&seat = desk.seat] { return seat.session().state; };
   for (const Message& message : submission.input) TERTULIA_CO_TRY(work.draft.add(message));
   live->log.add_hidden(started_event());
   TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, work.revision)}));
@@ -222,6 +223,7 @@ Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bra
   const auto durable = std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live);
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
+  work.session_state = [&seat = desk.seat] { return seat.session().state; };
   const NextStep next = slot.unfinished->next;
   std::string reason = slot.unfinished->abandon_reason;
   const bool abandon = asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;
@@ -250,6 +252,7 @@ Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branc
   const Revision revision = branch.transcript.last_revision();
   PassingTurn passing(*live, revision);
   TurnWork work = work_for(core, *submission, live, passing, live->key(), branch, revision);
+  work.session_state = [] { return MiddlewareState(); };
   Result<void> added;
   for (const Message& message : submission->input) {
     if (added) added = work.draft.add(message);

@@ -100,7 +100,15 @@ class Batch {
   void start(std::size_t index) {
     PlannedCall& call = work_.calls[index];
     call.called_at = work_.engine.env.clock().now();
-    if (call.tool == nullptr && call.recovery != Recovery::kUnknown) {
+    if (call.given_output) {
+      // It ran at the caller's; what it gave is treated like any other output.
+      run_tool(std::make_shared<Recalled>(call.tool->tool, *std::move(call.given_output)), {}, limits(),
+               work_.engine.env.clock(), [box = box_, index](Result<ToolAnswer> answer) {
+                 box->push({Finished::What::kAnswer, index, *std::move(answer)});
+               });
+    } else if (call.denied) {
+      box_->push({Finished::What::kAnswer, index, failed(call.refusal, ToolOutcome::kDenied)});
+    } else if (call.tool == nullptr && call.recovery != Recovery::kUnknown) {
       box_->push({Finished::What::kAnswer, index, failed(call.refusal)});
     } else if (call.tool != nullptr && call.recovery != Recovery::kRun && call.tool->tool->can_probe()) {
       probe(index);
@@ -174,7 +182,7 @@ class Batch {
   // Notes what has come to its end.
   Task<Result<void>> take_in(std::deque<Finished> finished) {
     std::vector<JournalEntry::Step> steps;
-    std::vector<Record> assets;
+    NoteChanges assets;
     for (Finished& one : finished) {
       if (one.what == Finished::What::kStop) co_return work_.live->cancel.token().check();
       PlannedCall& call = work_.calls[one.call];
@@ -194,8 +202,7 @@ class Batch {
     co_return co_await work_.writer.note(std::move(steps), std::move(assets));
   }
 
-  Result<void> settle(Finished& finished, std::vector<JournalEntry::Step>& steps,
-                      std::vector<Record>& assets) {
+  Result<void> settle(Finished& finished, std::vector<JournalEntry::Step>& steps, NoteChanges& assets) {
     PlannedCall& call = work_.calls[finished.call];
     if (finished.what == Finished::What::kTimeout) {
       finished.answer =
@@ -205,7 +212,7 @@ class Batch {
     ToolAnswer& answer = finished.answer;
     if (answer.end_conversation) work_.ended = EndReason::kAgentDecision;
     TERTULIA_TRY_AS(Message result, result_message(work_, call, answer.text, answer.outcome));
-    for (ToolAsset& asset : answer.assets) assets.push_back(asset_record(std::move(asset)));
+    for (ToolAsset& asset : answer.assets) assets.emplace_back(AddRecord{asset_record(std::move(asset))});
     call.result = result;
     tell_result(call, answer);
     record_call(work_, call, answer.text, answer.outcome);

@@ -7,6 +7,8 @@
 #include "tertulia/store/commit_rules.h"
 #include "tertulia/store/session_store.h"
 
+#include "read_stream.h"
+
 namespace tertulia {
 namespace {
 
@@ -41,27 +43,6 @@ Task<Result<void>> create_main(EngineCore& engine, const SessionKey& key, Revisi
       [&](Done<Revision> done) { engine.store->commit(std::move(commit), std::move(done)); });
   if (!made) co_return made.error();
   co_return Result<void>();
-}
-
-// Every record of a stream.
-Task<Result<std::vector<Record>>> read_stream(EngineCore& engine, const SessionKey& key,
-                                              const StreamId& stream) {
-  std::vector<Record> records;
-  RecordQuery query{.tenant = key.tenant,
-                    .owner = key.owner,
-                    .session = key.session,
-                    .kind = stream.kind,
-                    .branch = stream.branch,
-                    .scope = stream.scope,
-                    .limit = 1'000};
-  do {
-    TERTULIA_CO_TRY_AS(RecordPage page, co_await await<RecordPage>([&](Done<RecordPage> done) {
-                         engine.store->read_records(query, std::move(done));
-                       }));
-    for (StoredRecord& stored : page.records) records.push_back(std::move(stored.record));
-    query.cursor = std::move(page.next);
-  } while (!query.cursor.empty());
-  co_return records;
 }
 
 Task<Result<void>> load_numbers(EngineCore& engine, const SessionKey& key, BranchSlot& slot) {

@@ -16,9 +16,10 @@ Task<Result<void>> run_steps(TurnWork& work) {
       TERTULIA_CO_TRY(co_await let_model_speak(work, std::move(view)));  // 3
     }
     if (work.response) {
-      plan_tools(work);                              // 4
-      TERTULIA_CO_TRY(co_await note_intents(work));  // 5
-      TERTULIA_CO_TRY(co_await run_tools(work));     // 6, and 7: results are noted as they come
+      plan_tools(work);                                 // 4
+      TERTULIA_CO_TRY(co_await ask_permissions(work));  // 4
+      TERTULIA_CO_TRY(co_await note_intents(work));     // 5
+      TERTULIA_CO_TRY(co_await run_tools(work));        // 6, and 7: results are noted as they come
     }
     TERTULIA_CO_TRY(co_await take_steering(work));  // 8
   }

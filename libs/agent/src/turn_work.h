@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,7 +56,12 @@ struct PlannedCall {
   Approval approval = Approval::kNotNeeded;
   // What a crash left to do.
   Recovery recovery = Recovery::kRun;
-  bool intent_noted = false;
+  // Somebody was asked about it.
+  bool asked = false;
+  // It may not run: `refusal` says why.
+  bool denied = false;
+  // What the caller of the agent gave for a tool that runs there.
+  std::optional<ToolOutput> given_output;
   bool started = false;
   Time called_at{};
   std::optional<Message> result;
@@ -99,6 +105,9 @@ struct TurnWork {
   std::vector<Record> receipts;
   std::optional<EndReason> ended;
 
+  // The session-scoped state, as it was last seen.
+  std::function<MiddlewareState()> session_state;
+
   const AgentLimits& limits() const { return agent->spec.limits; }
   LanguageModel& model() const { return options.model ? *options.model : *agent->model; }
   const std::string& model_name() const {
@@ -113,6 +122,7 @@ PlannedCall planned_call(const ToolSetPtr& tools, const Part& part, std::uint32_
 Result<View> prepare_view(TurnWork& work);
 Task<Result<void>> let_model_speak(TurnWork& work, View view);
 void plan_tools(TurnWork& work);
+Task<Result<void>> ask_permissions(TurnWork& work);
 Task<Result<void>> note_intents(TurnWork& work);
 Task<Result<void>> run_tools(TurnWork& work);
 Task<Result<void>> take_steering(TurnWork& work);

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tertulia/conversation/journal.h"
@@ -27,6 +28,8 @@ struct TurnEnd {
   std::optional<EndReason> ended;
 };
 
+using NoteChanges = std::vector<std::variant<AddRecord, DropRecords>>;
+
 class TurnWriter {
  public:
   virtual ~TurnWriter() = default;
@@ -34,9 +37,11 @@ class TurnWriter {
   // Takes the branch and notes the first step, or that the turn goes on. kTurnRunning if another engine has
   // it.
   virtual Task<Result<void>> begin(std::vector<JournalEntry::Step> steps) = 0;
-  // Notes steps with the assets they refer to, and the events added since the last write; shows the hidden
-  // ones.
-  virtual Task<Result<void>> note(std::vector<JournalEntry::Step> steps, std::vector<Record> assets) = 0;
+  // Notes steps with what belongs to them (assets, questions), and the events added since the last write;
+  // shows the hidden ones.
+  virtual Task<Result<void>> note(std::vector<JournalEntry::Step> steps, NoteChanges more) = 0;
+  // The records of a stream of the branch.
+  virtual Task<Result<std::vector<Record>>> read(StreamId stream) = 0;
   // Commits the turn, at whatever revision the session has by then, and gives the branch back.
   virtual Task<Result<Revision>> commit(TurnEnd end) = 0;
   // Gives the branch back with the turn unfinished; it can be resumed.

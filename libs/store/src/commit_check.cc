@@ -57,6 +57,7 @@ bool needs_branch(RecordKind kind) {
     case RecordKind::kReceipt:
     case RecordKind::kLease:
     case RecordKind::kSubmission:
+    case RecordKind::kQuestion:
       return true;
     case RecordKind::kCheckpoint:
     case RecordKind::kAsset:

@@ -97,6 +97,8 @@ class AgentBuilder {
   AgentBuilder& with_provider(std::string_view provider, std::string_view model, Secret key = {});
   AgentBuilder& with_model(std::shared_ptr<LanguageModel> model, std::string_view model_name = {});
 
+  // Which calls are asked about. Without it, tools run without asking.
+  AgentBuilder& with_permissions(PermissionPolicy policy);
   AgentBuilder& with_tool(ToolPtr tool);
   AgentBuilder& with_toolkit(const Toolkit& toolkit);
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "tertulia/agent/permissions.h"
 #include "tertulia/conversation/agent_spec.h"
 #include "tertulia/model/language_model.h"
 #include "tertulia/tools/toolkit.h"
@@ -17,6 +19,8 @@ struct AgentDefinition {
   std::string model_name;
   // Tools that are added while a turn runs are seen by its next model call.
   std::shared_ptr<ToolRegistry> tools;
+  // None: tools run without asking.
+  std::optional<PermissionPolicy> permissions{};
 };
 
 using AgentDefinitionPtr = std::shared_ptr<const AgentDefinition>;

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "tertulia/agent/agent_definition.h"
+#include "tertulia/agent/permissions.h"
 #include "tertulia/agent/run.h"
 #include "tertulia/agent/run_options.h"
 #include "tertulia/base/env.h"
@@ -107,6 +108,13 @@ class Engine {
   Result<std::vector<InterruptedTurn>> interrupted();
   // Calls whose outcome a crash or a timeout has hidden: for a person to look at. The latest first.
   Result<std::vector<ToolCallRecord>> unknown_outcomes(const TenantId& tenant, const OwnerId& owner);
+
+  // What waits to be answered in the sessions of an owner, the oldest first. Reads the store.
+  Result<std::vector<Question>> questions(const TenantId& tenant, const OwnerId& owner);
+  // Answers a question by its id, durably; the turn goes on if it runs here, and with whoever resumes it
+  // otherwise. A standing answer becomes a rule of the session. kNoQuestion if there is none, or it has been
+  // answered, or it was about other arguments.
+  Result<void> answer(const SessionKey& key, std::string_view question, Answer answer);
 
   // Another writer has changed the session in the store: what is kept of it in memory is let go.
   void forget(const SessionKey& key);

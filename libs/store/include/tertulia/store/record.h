@@ -14,6 +14,8 @@
 //   kLease       yes      –               owner id         –             opaque
 //   kSubmission  yes      the client's    that key again   hash of what  opaque
 //                         idempotency key                  was asked
+//   kQuestion    yes      turn/call       that again       asked or      opaque
+//                                                          answered
 #pragma once
 
 #include <cstddef>
@@ -40,6 +42,7 @@ enum class RecordKind : std::uint8_t {
   kAsset,
   kLease,
   kSubmission,
+  kQuestion,
 };
 std::string_view name_of(RecordKind kind);
 Result<RecordKind> record_kind_named(std::string_view name);
