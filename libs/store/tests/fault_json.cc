@@ -9,7 +9,7 @@ Result<std::unique_ptr<BlockingStore>> open_fault_store(Env& env) {
   return std::unique_ptr<BlockingStore>(std::move(store));
 }
 
-std::uint64_t crash_states_wanted() { return is_long_run() ? 9'000'000 : 90'000; }
+std::uint64_t crash_states_wanted() { return is_long_run() ? 8'000'000 : 90'000; }
 std::uint64_t io_failure_stride() { return 1; }
 
 }  // namespace tertulia::testing

@@ -34,7 +34,7 @@ Result<std::unique_ptr<BlockingStore>> open_fault_store(Env& env) {
   return std::unique_ptr<BlockingStore>(std::make_unique<Blocking>(std::move(store)));
 }
 
-std::uint64_t crash_states_wanted() { return is_long_run() ? 1'000'000 : 12'000; }
-std::uint64_t io_failure_stride() { return 3; }
+std::uint64_t crash_states_wanted() { return is_long_run() ? 2'000'000 : 11'000; }
+std::uint64_t io_failure_stride() { return 5; }
 
 }  // namespace tertulia::testing

@@ -225,8 +225,8 @@ class OutOfMemory : public ::testing::TestWithParam<std::string_view> {
       }
       for (std::size_t at = 0; at <= scene.steps.size(); ++at) {
         const std::int64_t stride = is_long_run() || GetParam() == "memory" ? 1
-                                    : GetParam() == "sqlite"                ? 11
-                                                                            : 31;
+                                    : GetParam() == "sqlite"                ? 23
+                                                                            : 61;
         for (std::int64_t n = static_cast<std::int64_t>(at) % stride; !HasFailure(); n += stride) {
           ++runs;
           if (!starve(scene, states, at, n)) break;
