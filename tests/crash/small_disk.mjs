@@ -4,6 +4,7 @@
 // The disk is a tmpfs. Where it cannot be mounted, a limit on the size of files (RLIMIT_FSIZE) takes its place for the
 // command line, and this says so.
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +26,8 @@ function fail(message) {
   process.exit(1);
 }
 
-// An archive that is larger than the disk.
+// An archive that is larger than the disk, of text that cannot be packed.
+const noise = () => randomBytes(37_500).toString('base64');
 const archive = join(folder, 'large.json');
 const node = (id, parent, child, role, text) => ({
   id, parent, children: child ? [child] : [],
@@ -33,7 +35,7 @@ const node = (id, parent, child, role, text) => ({
 });
 const conversations = Array.from({ length: 40 }, (_, n) => ({
   id: `c${n}`, conversation_id: `c${n}`, title: `c${n}`, create_time: 1, update_time: 2, current_node: 'b',
-  mapping: { r: node('r', null, 'a'), a: node('a', 'r', 'b', 'user', 'q'.repeat(50_000)), b: node('b', 'a', null, 'assistant', 'a'.repeat(50_000)) },
+  mapping: { r: node('r', null, 'a'), a: node('a', 'r', 'b', 'user', noise()), b: node('b', 'a', null, 'assistant', noise()) },
 }));
 writeFileSync(archive, JSON.stringify(conversations));
 

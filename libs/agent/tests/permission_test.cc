@@ -1,0 +1,201 @@
+// Who may run what, who is asked, and what becomes of the answer.
+#include <gmock/gmock.h>
+
+#include "tertulia/agent/permissions.h"
+
+#include "agent_fixture.h"
+
+namespace tertulia {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PermissionTest : public AgentTest {
+ protected:
+  const SessionKey key = local_key(SessionId::parse("s").value());
+  PermissionPolicy policy;
+
+  Agent asking_agent(std::vector<ToolPtr> tools) {
+    AgentBuilder builder;
+    builder.with_model(model, "script").with_session_store(store).with_permissions(policy);
+    for (ToolPtr& tool : tools) builder.with_tool(std::move(tool));
+    return builder.build().value();
+  }
+
+  // Reads events until something is asked, and gives the id of the question.
+  template <class AnyRun>
+  std::string wait_for_question(AnyRun& run) {
+    while (true) {
+      const std::optional<Event> event = run.next().value();
+      if (!event) return {};
+      if (event->kind == EventKind::kPermissionAsked) return event->call_id;
+    }
+  }
+};
+
+TEST_F(PermissionTest, TheRulesOfTheSessionComeFirstAndExactOnesBeforeGeneralOnes) {
+  policy.rules = {{.tool = "a", .permission = Permission::kDeny}};
+  const std::string hash = hash_of_arguments(R"({"x":1,"y":2})");
+  EXPECT_EQ(hash, hash_of_arguments(R"({ "y": 2, "x": 1 })"));
+  EXPECT_NE(hash, hash_of_arguments("{}"));
+  const auto check = [&](const std::vector<PermissionRule>& rules, std::string_view tool,
+                         ToolClass tool_class = ToolClass::kUnsafe) {
+    return permission_for(policy, rules, tool, tool_class, hash);
+  };
+  EXPECT_EQ(check({}, "a"), Permission::kDeny);
+  EXPECT_EQ(check({}, "b"), Permission::kAsk);
+  EXPECT_EQ(check({}, "b", ToolClass::kReadOnly), Permission::kAllow);
+  EXPECT_EQ(check({{.tool = "a", .permission = Permission::kAllow}}, "a"), Permission::kAllow);
+  EXPECT_EQ(check({{.tool = "a", .permission = Permission::kAllow},
+                   {.tool = "a", .arguments = hash, .permission = Permission::kDeny}},
+                  "a"),
+            Permission::kDeny);
+  // No arguments are arguments too, not a rule for all.
+  EXPECT_EQ(
+      check({{.tool = "b", .arguments = hash_of_arguments("{}"), .permission = Permission::kAllow}}, "b"),
+      Permission::kAsk);
+}
+
+TEST_F(PermissionTest, ACallRunsOnceItIsAllowed) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  model->add(ModelStep().say("3."));
+  const Agent agent = asking_agent({add_tool()});
+  auto run = agent.run("Go", "s");
+  const std::string id = wait_for_question(run);
+  EXPECT_THAT(ledger->entries(), IsEmpty());
+  const std::vector<Question> open = agent.engine()->questions(key.tenant, key.owner).value();
+  ASSERT_EQ(open.size(), 1U);
+  EXPECT_EQ(open[0].id(), id);
+  EXPECT_EQ(open[0].arguments.text(), R"({"a":1,"b":2})");
+  ASSERT_TRUE(agent.engine()->answer(key, id, {.choice = Answer::Choice::kOnce}));
+  EXPECT_EQ(run.result().value().text, "3.");
+  EXPECT_THAT(ledger->entries(), ElementsAre("add 1 2"));
+  EXPECT_TRUE(agent.engine()->questions(key.tenant, key.owner).value().empty());
+  EXPECT_EQ(agent.engine()->answer(key, id, {.choice = Answer::Choice::kOnce}).error().code(),
+            ErrorCode::kNoQuestion);
+}
+
+TEST_F(PermissionTest, ADenialIsAnOrdinaryResult) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  model->add(ModelStep().say("As you wish."));
+  const Agent agent = asking_agent({add_tool()});
+  auto run = agent.run("Go", "s");
+  ASSERT_TRUE(agent.engine()->answer(key, wait_for_question(run), {.choice = Answer::Choice::kDeny}));
+  EXPECT_EQ(run.result().value().text, "As you wish.");
+  EXPECT_THAT(ledger->entries(), IsEmpty());
+  EXPECT_THAT(transcript("s")[2], HasSubstr("(denied)"));
+}
+
+TEST_F(PermissionTest, AlwaysIsRememberedForTheSessionAlsoAcrossARestart) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})").call("add", R"({"a":3,"b":4})"));
+  model->add(ModelStep().say("Done."));
+  {
+    const Agent agent = asking_agent({add_tool()});
+    auto run = agent.run("Go", "s");
+    // Asked about the first; the answer holds for the second of the same batch.
+    ASSERT_TRUE(agent.engine()->answer(key, wait_for_question(run), {.choice = Answer::Choice::kAlways}));
+    EXPECT_EQ(run.result().value().text, "Done.");
+  }
+  model->add(ModelStep().call("add", R"({"a":5,"b":6})"));
+  model->add(ModelStep().say("Done again."));
+  const Agent agent = asking_agent({add_tool()});
+  EXPECT_EQ(agent.run("Go", "s").result().value().text, "Done again.");
+  EXPECT_EQ(ledger->entries().size(), 3U);
+}
+
+TEST_F(PermissionTest, NothingOfABatchRunsBeforeAllOfItIsSettled) {
+  model->add(ModelStep().call("look", "{}").call("add", R"({"a":1,"b":2})"));
+  model->add(ModelStep().say("Done."));
+  const Agent agent = asking_agent({make_tool("look", "Looks.",
+                                              [book = ledger] {
+                                                book->add("look");
+                                                return std::string("seen");
+                                              },
+                                              {.tool_class = ToolClass::kReadOnly}),
+                                    add_tool()});
+  auto run = agent.run("Go", "s");
+  const std::string id = wait_for_question(run);
+  EXPECT_THAT(ledger->entries(), IsEmpty());
+  ASSERT_TRUE(agent.engine()->answer(key, id, {.choice = Answer::Choice::kDeny}));
+  run.result().value();
+  EXPECT_THAT(ledger->entries(), ElementsAre("look"));
+}
+
+TEST_F(PermissionTest, AQuestionSurvivesTheProcessAndIsAnsweredByTheNext) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  std::string id;
+  {
+    const Agent agent = asking_agent({add_tool()});
+    auto run = agent.run("Go", "s");
+    id = wait_for_question(run);
+  }
+  {
+    // Somebody without the agent answers.
+    const auto engine = Engine::open({.store = store}).value();
+    ASSERT_EQ(engine->questions(key.tenant, key.owner).value().size(), 1U);
+    ASSERT_TRUE(engine->answer(key, id, {.choice = Answer::Choice::kOnce}));
+    EXPECT_EQ(engine->answer(key, id, {.choice = Answer::Choice::kDeny}).error().code(),
+              ErrorCode::kNoQuestion);
+  }
+  EXPECT_THAT(ledger->entries(), IsEmpty());
+  model->add(ModelStep().say("3."));
+  const Agent agent = asking_agent({add_tool()});
+  (void)agent.resume("s").result();
+  while (!agent.engine()->running().empty()) std::this_thread::yield();
+  EXPECT_THAT(ledger->entries(), ElementsAre("add 1 2"));
+  EXPECT_EQ(transcript("s").back(), "assistant: 3.");
+  EXPECT_TRUE(model->check());
+}
+
+TEST_F(PermissionTest, NobodyToAskIsADenialAndSoIsNoAnswerInTime) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  model->add(ModelStep().say("One."));
+  policy.unattended = true;
+  asking_agent({add_tool()}).run("Go", "s").result().value();
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  model->add(ModelStep().say("Two."));
+  policy.unattended = false;
+  policy.timeout = std::chrono::milliseconds(20);
+  asking_agent({add_tool()}).run("Go", "s").result().value();
+  EXPECT_THAT(ledger->entries(), IsEmpty());
+  EXPECT_THAT(transcript("s")[2], HasSubstr("(denied)"));
+  EXPECT_THAT(transcript("s")[6], HasSubstr("(denied)"));
+}
+
+TEST_F(PermissionTest, AToolThatRunsAtTheCallersGetsItsOutputFromThere) {
+  class ClientTool final : public Tool {
+   public:
+    const ToolDefinition& definition() const override { return definition_; }
+    bool runs_at_client() const override { return true; }
+    void run(ToolCall, Done<ToolOutput> done) override { done(ToolOutput{.text = "never"}); }
+
+   private:
+    ToolDefinition definition_{.name = "screen", .description = "Takes a picture.", .parameters = {}};
+  };
+  model->add(ModelStep().call("screen", "{}"));
+  model->add(ModelStep().say("I see a window."));
+  const Agent agent = make_agent({std::make_shared<ClientTool>()});
+  auto run = agent.run("Look", "s");
+  const std::string id = wait_for_question(run);
+  EXPECT_EQ(agent.engine()->answer(key, id, {.choice = Answer::Choice::kOnce}).error().code(),
+            ErrorCode::kNoQuestion);
+  ASSERT_TRUE(agent.engine()->answer(key, id, {.choice = Answer::Choice::kOutput, .output = "a window"}));
+  EXPECT_EQ(run.result().value().text, "I see a window.");
+  EXPECT_EQ(transcript("s")[2], "tool: a window");
+}
+
+TEST_F(PermissionTest, ATurnThatWaitsForAnAnswerCanBeCancelled) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  const Agent agent = asking_agent({add_tool()});
+  auto run = agent.run("Go", "s");
+  wait_for_question(run);
+  run.cancel();
+  EXPECT_EQ(run.result().value().status, TurnStatus::kInterrupted);
+  EXPECT_THAT(transcript("s")[2], HasSubstr("(interrupted)"));
+  EXPECT_THAT(ledger->entries(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tertulia
