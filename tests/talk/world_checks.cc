@@ -17,6 +17,8 @@ constexpr std::uint64_t kEventsPerLife = 1U << 20U;
 std::string on_one_line(std::string_view text) {
   std::string line;
   for (const char c : text) line += c == '\n' ? std::string("\\n") : std::string(1, c);
+  // As a story cannot end a line with blanks.
+  while (line.ends_with(' ')) line.pop_back();
   return line;
 }
 
