@@ -28,8 +28,13 @@ bool is_conflict(const Error& error) { return error.code() == ErrorCode::kRevisi
 }  // namespace
 
 DurableTurn::DurableTurn(EngineCore& engine, SessionKey key, SessionSeat& session, BranchSeat& seat,
-                         LiveTurn& live)
-    : engine_(engine), key_(std::move(key)), session_(session), seat_(seat), live_(live) {}
+                         LiveTurn& live, std::uint64_t events_before)
+    : engine_(engine),
+      key_(std::move(key)),
+      session_(session),
+      seat_(seat),
+      live_(live),
+      events_before_(events_before) {}
 
 AddRecord DurableTurn::journal_record(JournalEntry::Step step, std::uint64_t number) const {
   JournalEntry entry{.number = number,
@@ -81,21 +86,30 @@ Task<Result<void>> DurableTurn::write(NoteChanges changes, BranchNumbers after) 
   co_return Result<void>();
 }
 
+void DurableTurn::add_events(NoteChanges& changes, BranchNumbers& after) {
+  std::string events = live_.log.take_unsaved();
+  if (events.empty()) return;
+  changes.emplace_back(event_record(std::move(events)));
+  ++after.events;
+}
+
+Task<Result<void>> DurableTurn::write_events(NoteChanges changes, BranchNumbers after) {
+  Result<void> written = co_await write(std::move(changes), after);
+  if (!written) live_.log.take_back();
+  co_return written;
+}
+
 Task<Result<void>> DurableTurn::begin(std::vector<JournalEntry::Step> steps) {
   const AsyncMutex::Lock lock = co_await writing_.lock();
-  events_before_ = seat_.numbers.events;
   BranchNumbers after = seat_.numbers;
   NoteChanges changes;
   for (JournalEntry::Step& step : steps) {
     changes.emplace_back(journal_record(std::move(step), ++after.journal));
   }
-  if (std::string events = live_.log.take_unsaved(); !events.empty()) {
-    changes.emplace_back(event_record(std::move(events)));
-    ++after.events;
-  }
+  add_events(changes, after);
   add_lease(changes, engine_.owner.text(), seat_.numbers);
   ++after.lease;
-  TERTULIA_CO_TRY(co_await write(std::move(changes), after));
+  TERTULIA_CO_TRY(co_await write_events(std::move(changes), after));
   held_ = true;
   seat_.open = true;
   live_.log.show();
@@ -109,11 +123,8 @@ Task<Result<void>> DurableTurn::note(std::vector<JournalEntry::Step> steps, Note
   for (JournalEntry::Step& step : steps) {
     changes.emplace_back(journal_record(std::move(step), ++after.journal));
   }
-  if (std::string events = live_.log.take_unsaved(); !events.empty()) {
-    changes.emplace_back(event_record(std::move(events)));
-    ++after.events;
-  }
-  TERTULIA_CO_TRY(co_await write(std::move(changes), after));
+  add_events(changes, after);
+  TERTULIA_CO_TRY(co_await write_events(std::move(changes), after));
   live_.log.show();
   co_return Result<void>();
 }
@@ -194,23 +205,30 @@ Task<Result<Revision>> DurableTurn::commit(TurnEnd end) {
   last.kind = end.status == TurnStatus::kCommitted ? EventKind::kTurnCommitted : EventKind::kTurnInterrupted;
   last.text = end.reason;
   last = live_.log.numbered(std::move(last));
+  const Result<Revision> revision = co_await commit_at_last(end, last, events);
+  if (!revision) {
+    live_.log.take_back();
+    co_return revision;
+  }
+  ++seat_.numbers.lease;
+  ++seat_.numbers.events;
+  held_ = false;
+  seat_.open = false;
+  session_.committed(*revision, end.ended);
+  seat_.branch.transcript.append(end.turn, *revision);
+  live_.log.add_saved(std::move(last));
+  co_return revision;
+}
+
+Task<Result<Revision>> DurableTurn::commit_at_last(const TurnEnd& end, Event& last,
+                                                   const std::string& events) {
   for (int tries = 0; tries < kMaxCommitTries; ++tries) {
     const Revision seen = session_.revision();
     last.index = number(seen) + 1;
     Commit commit = commit_of(end, seen, last, events);
-    const Result<Revision> revision = co_await await<Revision>(
+    Result<Revision> revision = co_await await<Revision>(
         [&](Done<Revision> done) { engine_.store->commit(std::move(commit), std::move(done)); });
-    if (revision) {
-      ++seat_.numbers.lease;
-      ++seat_.numbers.events;
-      held_ = false;
-      seat_.open = false;
-      session_.committed(*revision, end.ended);
-      seat_.branch.transcript.append(end.turn, *revision);
-      live_.log.add_saved(std::move(last));
-      co_return *revision;
-    }
-    if (!is_conflict(revision.error())) co_return revision.error();
+    if (revision || !is_conflict(revision.error())) co_return revision;
     TERTULIA_CO_TRY(co_await catch_up(seen));
   }
   co_return Error(ErrorCode::kRevisionConflict,
@@ -245,14 +263,11 @@ Task<Result<void>> DurableTurn::park() {
   const AsyncMutex::Lock lock = co_await writing_.lock();
   BranchNumbers after = seat_.numbers;
   NoteChanges changes;
-  if (std::string events = live_.log.take_unsaved(); !events.empty()) {
-    changes.emplace_back(event_record(std::move(events)));
-    ++after.events;
-  }
+  add_events(changes, after);
   add_lease(changes, {}, after);
   ++after.lease;
   held_ = false;
-  co_return co_await write(std::move(changes), after);
+  co_return co_await write_events(std::move(changes), after);
 }
 
 Task<Result<void>> DurableTurn::drop() {

@@ -59,8 +59,10 @@ class SessionSeat {
 
 class DurableTurn final : public TurnWriter {
  public:
-  // Keeps references: all must outlive it.
-  DurableTurn(EngineCore& engine, SessionKey key, SessionSeat& session, BranchSeat& seat, LiveTurn& live);
+  // Keeps references: all must outlive it. `events_before`: the number of the event record before the turn's
+  // first.
+  DurableTurn(EngineCore& engine, SessionKey key, SessionSeat& session, BranchSeat& seat, LiveTurn& live,
+              std::uint64_t events_before);
 
   Task<Result<void>> begin(std::vector<JournalEntry::Step> steps) override;
   Task<Result<void>> note(std::vector<JournalEntry::Step> steps, NoteChanges more) override;
@@ -78,7 +80,12 @@ class DurableTurn final : public TurnWriter {
   // A lease record behind the newest, and the removal of those before it.
   void add_lease(NoteChanges& changes, std::string owner, BranchNumbers after) const;
   AddRecord submission_record(const TurnEnd& end, Revision seen) const;
+  void add_events(NoteChanges& changes, BranchNumbers& after);
   Task<Result<void>> write(NoteChanges changes, BranchNumbers after);
+  // The same with events among the changes.
+  Task<Result<void>> write_events(NoteChanges changes, BranchNumbers after);
+  // At whatever revision the session has by then.
+  Task<Result<Revision>> commit_at_last(const TurnEnd& end, Event& last, const std::string& events);
   Commit commit_of(const TurnEnd& end, Revision seen, const Event& last, const std::string& events) const;
   // After a conflict: learns where the session is now. kLeaseLost if the branch is not ours any more.
   Task<Result<void>> catch_up(Revision seen);
@@ -90,8 +97,7 @@ class DurableTurn final : public TurnWriter {
   LiveTurn& live_;
   // One write at a time: each states the numbers that the one before it has left.
   AsyncMutex writing_;
-  // The number of the event record before the turn's first.
-  std::uint64_t events_before_ = 0;
+  const std::uint64_t events_before_;
   bool held_ = false;
 };
 

@@ -55,6 +55,8 @@ class Engine::Impl {
   Task<void> serve(SessionKey key, SubmissionPtr submission);
   Task<Result<void>> place(SessionDeskPtr desk, SubmissionPtr submission);
   Task<Result<bool>> join_earlier(SessionDesk& desk, BranchSlot& slot, const Submission& submission);
+  // kTurnRunning if another engine has the branch.
+  Result<void> check_lease(BranchSlot& slot) const;
   static Result<void> place_on_busy(BranchSlot& slot, SubmissionPtr submission);
   void start(SessionDeskPtr desk, BranchSlot& slot, SubmissionPtr submission);
 
@@ -63,6 +65,8 @@ class Engine::Impl {
                             LiveTurnPtr live);
   // The unfinished turn, if there is one, and then the submission's own.
   Task<Result<TurnOutcome>> run_both(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
+                                     const LiveTurnPtr& live);
+  Task<Result<TurnOutcome>> run_once(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
                                      const LiveTurnPtr& live);
   Task<Result<TurnOutcome>> run_fresh(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
                                       const LiveTurnPtr& live);

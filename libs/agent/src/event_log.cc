@@ -82,6 +82,8 @@ Result<void> EventLog::restore(const std::vector<std::string>& stored) {
   saved_ = entries_.size();
   shown_ = next_;
   if (next_ > 0) next_ = (next_ / kEventsPerLife + 1) * kEventsPerLife;
+  taken_from_ = saved_;
+  life_ = next_;
   return {};
 }
 
@@ -147,6 +149,7 @@ void EventLog::close() {
 
 std::string EventLog::take_unsaved() {
   MutexLock lock(mutex_);
+  taken_from_ = saved_;
   if (saved_ == entries_.size()) return {};
   std::string out = "[";
   for (; saved_ < entries_.size(); ++saved_) append_entry(out, entries_[saved_].event, entries_[saved_].ends);
@@ -154,15 +157,24 @@ std::string EventLog::take_unsaved() {
   return out;
 }
 
+void EventLog::take_back() {
+  MutexLock lock(mutex_);
+  while (!entries_.empty() && entries_.back().event.number >= shown_) entries_.pop_back();
+  next_ = std::max(shown_, life_);
+  saved_ = std::min(taken_from_, entries_.size());
+}
+
 Event EventLog::numbered(Event event) {
   MutexLock lock(mutex_);
   number(event);
+  --next_;
   return event;
 }
 
 void EventLog::add_saved(Event event) {
   MutexLock lock(mutex_);
   TERTULIA_CHECK(saved_ == entries_.size(), "an event is stored before those that came before it");
+  next_ = event.number + 1;
   entries_.push_back({std::move(event), {}});
   ++saved_;
 }

@@ -49,7 +49,11 @@ class EventLog {
 
   // JSON text of what was added since it was last taken; empty if nothing was.
   std::string take_unsaved();
-  // The number and time of an event that is stored by other means, and the event once it is; hidden.
+  // What was last taken could not be stored: it is still to be, except what was hidden. That told of steps
+  // which have not become durable, and nobody has seen it.
+  void take_back();
+  // The number and time of an event that is stored by other means, and the event once it is; hidden. Nothing
+  // is added in between.
   Event numbered(Event event);
   void add_saved(Event event);
 
@@ -87,6 +91,10 @@ class EventLog {
   std::uint64_t shown_ TERTULIA_GUARDED_BY(mutex_) = 0;
   // Entries before this one are stored; it may be stored in part.
   std::size_t saved_ TERTULIA_GUARDED_BY(mutex_) = 0;
+  // The same before the last take_unsaved().
+  std::size_t taken_from_ TERTULIA_GUARDED_BY(mutex_) = 0;
+  // The first number of this life.
+  std::uint64_t life_ TERTULIA_GUARDED_BY(mutex_) = 0;
   bool closed_ TERTULIA_GUARDED_BY(mutex_) = false;
 };
 

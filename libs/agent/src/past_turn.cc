@@ -89,6 +89,20 @@ Task<Result<std::vector<std::string>>> read_events(EngineCore& engine, SessionKe
   co_return texts;
 }
 
+Task<Result<std::uint64_t>> count_assets(EngineCore& engine, SessionKey key, TurnId turn) {
+  const RecordQuery query{.tenant = key.tenant,
+                          .owner = key.owner,
+                          .session = key.session,
+                          .kind = RecordKind::kAsset,
+                          .scope = turn.text(),
+                          .newest_first = true,
+                          .limit = 1};
+  TERTULIA_CO_TRY_AS(const RecordPage page, co_await await<RecordPage>([&](Done<RecordPage> done) {
+                       engine.store->read_records(query, std::move(done));
+                     }));
+  co_return page.records.empty() ? 0 : page.records.front().record.number;
+}
+
 Task<Result<LiveTurnPtr>> load_past_turn(EngineCore& engine, SessionKey key, std::string stored) {
   TERTULIA_CO_TRY_AS(const PastTurn past, PastTurn::parse(stored));
   const TurnRange range{.branch = past.branch, .begin = past.first, .end = past.first + past.count};

@@ -32,4 +32,7 @@ Task<Result<LiveTurnPtr>> load_past_turn(EngineCore& engine, SessionKey key, std
 Task<Result<std::vector<std::string>>> read_events(EngineCore& engine, SessionKey key, BranchId branch,
                                                    TurnId turn);
 
+// How many assets the turn has stored: each life of it goes on with their numbers.
+Task<Result<std::uint64_t>> count_assets(EngineCore& engine, SessionKey key, TurnId turn);
+
 }  // namespace tertulia

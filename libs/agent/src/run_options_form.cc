@@ -34,6 +34,12 @@ JsonText options_form(const Submission& submission) {
   return JsonText::of_fields(form);
 }
 
+std::string body_hash_in(const JsonText& form) {
+  if (form.empty()) return {};
+  const Json value = form.value();
+  return JsonReader(value, "turn options").string_or("body", {});
+}
+
 Result<void> read_options_form(const JsonText& form, Submission& submission) {
   submission.options.speech = {};
   if (form.empty()) return {};
@@ -50,6 +56,10 @@ Result<void> read_options_form(const JsonText& form, Submission& submission) {
     options.budget = Tokens{static_cast<std::uint64_t>(in.required_int("budget", 0, INT64_MAX))};
   }
   options.tools = in.bool_or("tools", true);
+  options.timeout.reset();
+  if (in.optional("timeout_us") != nullptr) {
+    options.timeout = Duration(in.required_int("timeout_us", 0, INT64_MAX));
+  }
   if (in.optional("temperature") != nullptr) speech.temperature = in.double_or("temperature", 0);
   if (in.optional("top_p") != nullptr) speech.top_p = in.double_or("top_p", 0);
   if (in.optional("max_output_tokens") != nullptr) {

@@ -12,4 +12,7 @@ JsonText options_form(const Submission& submission);
 // be written down: the agent's own goes on. kDamaged.
 Result<void> read_options_form(const JsonText& form, Submission& submission);
 
+// Of what was asked, in such a form.
+std::string body_hash_in(const JsonText& form);
+
 }  // namespace tertulia

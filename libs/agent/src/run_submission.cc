@@ -4,12 +4,16 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "passing_turn.h"
+#include "past_turn.h"
 #include "run_options_form.h"
 #include "spawn.h"
 #include "turn_work.h"
 
 namespace tertulia {
 namespace {
+
+// How often a turn tries to begin on a branch that another engine uses in turns with this one.
+constexpr int kMaxLooks = 10;
 
 Event started_event() {
   Event event;
@@ -69,11 +73,16 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].role() == Role::kAssistant) ++work.iteration;
+    if (messages[i].role() == Role::kTool) {
+      const bool ok = messages[i].part(0).outcome == ToolOutcome::kOk;
+      work.errors_in_a_row = ok ? 0 : work.errors_in_a_row + 1;
+    }
     if (!messages[i].has_tool_calls()) continue;
     ++work.tool_rounds;
     record_done(work, tools, messages[i], messages.subspan(i + 1), number);
     number += calls_in(messages[i]);
   }
+  work.last_call = work.tool_rounds > 0 && tools_are_over(work);
   if (!unfinished.response) return;
   ++work.iteration;
   work.response = std::move(unfinished.response);
@@ -142,9 +151,26 @@ Task<void> Engine::Impl::free_slot(SessionDeskPtr desk, BranchSlot* slot, bool f
 
 Task<Result<TurnOutcome>> Engine::Impl::run_both(SessionDesk& desk, BranchSlot& slot,
                                                  const Submission& submission, const LiveTurnPtr& live) {
+  for (int tries = 0; tries < kMaxLooks; ++tries) {
+    Result<TurnOutcome> outcome = co_await run_once(desk, slot, submission, live);
+    const bool begun = slot.seat.open;
+    if (outcome || begun || outcome.error().code() != ErrorCode::kLeaseLost) co_return outcome;
+    // Another engine has used the branch since this one looked, and nothing has happened here.
+    const AsyncMutex::Lock inside = co_await desk.door.lock();
+    TERTULIA_CO_TRY(co_await load_slot(core, desk, BranchId(slot.seat.branch.id), slot));
+    TERTULIA_CO_TRY(check_lease(slot));
+  }
+  co_return Error(ErrorCode::kTurnRunning,
+                  "branch '" + slot.seat.branch.id.text() + "' is used by another process again and again");
+}
+
+Task<Result<TurnOutcome>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& slot,
+                                                 const Submission& submission, const LiveTurnPtr& live) {
   if (submission.input.empty()) co_return co_await finish_unfinished(desk, slot, submission, live);
   if (slot.unfinished) {
     const auto before = std::make_shared<LiveTurn>(slot.unfinished->id, desk.key, core.env.clock());
+    before->idempotency_key = slot.unfinished->idempotency_key;
+    before->body_hash = body_hash_in(slot.unfinished->options);
     register_live(before, slot.seat.branch.id);
     Result<TurnOutcome> finished = co_await finish_unfinished(desk, slot, submission, before);
     unregister_live(before);
@@ -201,7 +227,8 @@ Task<void> Engine::Impl::keep_leases() {
 
 Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& slot,
                                                   const Submission& submission, const LiveTurnPtr& live) {
-  const auto durable = std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live);
+  const auto durable =
+      std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live, slot.seat.numbers.events);
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   work.session_state = [&seat = desk.seat] { return seat.session().state; };
@@ -217,10 +244,11 @@ Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bra
   Submission submission = asked;
   TERTULIA_CO_TRY(read_options_form(slot.unfinished->options, submission));
   if (AgentDefinitionPtr agent = agent_of(slot.unfinished->agent)) submission.agent = std::move(agent);
-  live->idempotency_key = slot.unfinished->idempotency_key;
-  live->body_hash = submission.body_hash;
+  // A model of this message's own is not that of the one before.
+  if (!asked.input.empty()) submission.options.model.reset();
   TERTULIA_CO_TRY(live->log.restore(slot.unfinished_events));
-  const auto durable = std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live);
+  const auto durable = std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live,
+                                                     slot.events_before_unfinished);
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   work.session_state = [&seat = desk.seat] { return seat.session().state; };
@@ -229,6 +257,7 @@ Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bra
   const bool abandon = asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;
   restore(work, *std::exchange(slot.unfinished, std::nullopt));
   slot.unfinished_events.clear();
+  TERTULIA_CO_TRY_AS(work.asset_count, co_await count_assets(core, desk.key, live->id()));
   // Words of an answer that was not complete may have been shown.
   if (next == NextStep::kCallModel) tell_resumed(*live);
   std::vector<JournalEntry::Step> steps;

@@ -254,13 +254,17 @@ void count_round(TurnWork& work) {
     work.errors_in_a_row = ok ? 0 : work.errors_in_a_row + 1;
   }
   ++work.tool_rounds;
-  const AgentLimits& limits = work.limits();
-  work.last_call =
-      work.errors_in_a_row >= limits.max_consecutive_errors || work.tool_rounds >= limits.max_tool_rounds ||
-      (limits.max_tool_calls > 0 && work.call_count >= limits.max_tool_calls) || work.ended.has_value();
+  work.last_call = tools_are_over(work);
 }
 
 }  // namespace
+
+bool tools_are_over(const TurnWork& work) {
+  const AgentLimits& limits = work.limits();
+  return work.errors_in_a_row >= limits.max_consecutive_errors ||
+         work.tool_rounds >= limits.max_tool_rounds ||
+         (limits.max_tool_calls > 0 && work.call_count >= limits.max_tool_calls) || work.ended.has_value();
+}
 
 Result<Message> result_message(const TurnWork& work, const PlannedCall& call, std::string_view text,
                                ToolOutcome outcome) {

@@ -67,16 +67,20 @@ Task<Result<void>> load_numbers(EngineCore& engine, const SessionKey& key, Branc
   }
   if (!journal.empty()) numbers.journal = journal.back().number;
   TERTULIA_CO_TRY_AS(slot.unfinished, fold_journal(entries));
+  slot.seat.open = slot.unfinished.has_value();
   TERTULIA_CO_TRY_AS(auto events, co_await read_stream(engine, key, event_stream(branch)));
   if (!events.empty()) numbers.events = std::max(numbers.events, events.back().number);
   if (!slot.unfinished) co_return Result<void>();
+  slot.events_before_unfinished = numbers.events;
   for (Record& record : events) {
-    if (record.key == slot.unfinished->id.text()) {
-      slot.unfinished_events.push_back(std::move(record.payload));
-    }
+    if (record.key != slot.unfinished->id.text()) continue;
+    if (slot.unfinished_events.empty()) slot.events_before_unfinished = record.number - 1;
+    slot.unfinished_events.push_back(std::move(record.payload));
   }
   co_return Result<void>();
 }
+
+}  // namespace
 
 Task<Result<void>> load_slot(EngineCore& engine, SessionDesk& desk, const BranchId& id, BranchSlot& slot) {
   TERTULIA_CO_TRY_AS(const SessionState state, co_await load_state(engine, desk.key));
@@ -96,8 +100,6 @@ Task<Result<void>> load_slot(EngineCore& engine, SessionDesk& desk, const Branch
   slot.stale = false;
   co_return Result<void>();
 }
-
-}  // namespace
 
 Task<Result<void>> load_desk(EngineCore& engine, SessionDesk& desk, bool create) {
   if (desk.loaded) co_return Result<void>();

@@ -36,6 +36,8 @@ struct BranchSlot {
   // What a crash or a failure left, with the events it has stored.
   std::optional<UnfinishedTurn> unfinished;
   std::vector<std::string> unfinished_events;
+  // The number of the event record before the first of these.
+  std::uint64_t events_before_unfinished = 0;
   LiveTurnPtr running;
   std::deque<SubmissionPtr> waiting;
   // It must be read again before it is used.
@@ -61,6 +63,8 @@ using SessionDeskPtr = std::shared_ptr<SessionDesk>;
 
 // Inside the door: learns of the session, making it if it is not there and `create` is set.
 Task<Result<void>> load_desk(EngineCore& engine, SessionDesk& desk, bool create);
+// Inside the door: reads the branch again.
+Task<Result<void>> load_slot(EngineCore& engine, SessionDesk& desk, const BranchId& id, BranchSlot& slot);
 // Inside the door: the branch that is meant, ready for a turn.
 Task<Result<BranchSlot*>> open_slot(EngineCore& engine, SessionDesk& desk,
                                     const std::optional<BranchId>& wanted, bool create);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "past_turn.h"
+#include "run_options_form.h"
 #include "spawn.h"
 
 namespace tertulia {
@@ -24,6 +25,14 @@ Error key_reuse(const std::string& key) {
 Error closed(const SessionKey& key) {
   return Error(ErrorCode::kSessionClosed,
                "session '" + key.session.text() + "' is closed, and its agent does not reopen sessions");
+}
+
+// Whether the unfinished turn of the branch was begun by the same submission.
+Result<bool> was_begun(const BranchSlot& slot, const Submission& submission) {
+  const std::string& key = submission.options.idempotency_key;
+  if (key.empty() || !slot.unfinished || slot.unfinished->idempotency_key != key) return false;
+  if (body_hash_in(slot.unfinished->options) != submission.body_hash) return key_reuse(key);
+  return true;
 }
 
 }  // namespace
@@ -50,27 +59,32 @@ Task<void> Engine::Impl::serve(SessionKey key, SubmissionPtr submission) {
 }
 
 Task<Result<void>> Engine::Impl::place(SessionDeskPtr desk, SubmissionPtr submission) {
-  const bool resume = submission->input.empty();
-  TERTULIA_CO_TRY_AS(BranchSlot * slot,
-                     co_await open_slot(core, *desk, submission->options.branch, /*create=*/!resume));
+  TERTULIA_CO_TRY_AS(BranchSlot * slot, co_await open_slot(core, *desk, submission->options.branch,
+                                                           /*create=*/!submission->input.empty()));
   TERTULIA_CO_TRY_AS(const bool joined, co_await join_earlier(*desk, *slot, *submission));
   if (joined) co_return Result<void>();
   if (desk->seat.closed() && submission->agent->spec.on_return == OnReturn::kReject) {
     co_return closed(desk->key);
   }
   if (slot->running) co_return place_on_busy(*slot, std::move(submission));
-  if (slot->seat.lease.owner != core.owner.text() &&
-      core.owner.binds(slot->seat.lease, core.env.clock().now())) {
-    slot->stale = true;
-    co_return Error(ErrorCode::kTurnRunning,
-                    "branch '" + slot->seat.branch.id.text() + "' is busy in another process");
-  }
-  if (resume && !slot->unfinished) {
+  TERTULIA_CO_TRY(check_lease(*slot));
+  TERTULIA_CO_TRY_AS(const bool begun, was_begun(*slot, *submission));
+  // Sent again after a crash or a failure: it is the interrupted turn that is meant.
+  if (begun) submission->input.clear();
+  if (submission->input.empty() && !slot->unfinished) {
     co_return Error(ErrorCode::kNothingToResume,
                     "branch '" + slot->seat.branch.id.text() + "' has no interrupted turn; send a message");
   }
   start(desk, *slot, std::move(submission));
   co_return Result<void>();
+}
+
+Result<void> Engine::Impl::check_lease(BranchSlot& slot) const {
+  const Lease& lease = slot.seat.lease;
+  if (lease.owner == core.owner.text() || !core.owner.binds(lease, core.env.clock().now())) return {};
+  slot.stale = true;
+  return Error(ErrorCode::kTurnRunning,
+               "branch '" + slot.seat.branch.id.text() + "' is busy in another process");
 }
 
 // Whether the submission is one that was made before: then its ticket gets that turn.
@@ -142,10 +156,11 @@ Result<void> Engine::Impl::place_on_busy(BranchSlot& slot, SubmissionPtr submiss
 }
 
 void Engine::Impl::start(SessionDeskPtr desk, BranchSlot& slot, SubmissionPtr submission) {
-  const TurnId id = submission->input.empty() ? slot.unfinished->id : core.new_turn_id();
+  const bool resume = submission->input.empty();
+  const TurnId id = resume ? slot.unfinished->id : core.new_turn_id();
   auto live = std::make_shared<LiveTurn>(id, desk->key, core.env.clock());
-  live->idempotency_key = submission->options.idempotency_key;
-  live->body_hash = submission->body_hash;
+  live->idempotency_key = resume ? slot.unfinished->idempotency_key : submission->options.idempotency_key;
+  live->body_hash = resume ? body_hash_in(slot.unfinished->options) : submission->body_hash;
   slot.running = live;
   register_live(live, slot.seat.branch.id);
   submission->ticket->settle(live);

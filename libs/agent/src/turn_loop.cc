@@ -67,6 +67,16 @@ void tell_failure(TurnWork& work, const Error& error) {
   work.live->log.add_hidden(std::move(event));
 }
 
+// Its answer could not be committed. What its tools did is in the journal, and whoever resumes it commits.
+Task<Result<TurnOutcome>> leave_uncommitted(TurnWork& work, Error error) {
+  tell_failure(work, error);
+  if (ending_for(work, error) != Ending::kPark) co_return error;
+  if (auto parked = co_await work.writer.park(); !parked) {
+    work.engine.log.warn("turn could not be parked", {{"code", name_of(parked.error().code())}});
+  }
+  co_return error;
+}
+
 Task<Result<TurnOutcome>> end_early(TurnWork& work, Error error) {
   const Ending ending = ending_for(work, error);
   const bool cancelled = ending == Ending::kClose && work.live->cancel.token().cancelled();
@@ -100,7 +110,7 @@ Task<Result<TurnOutcome>> turn_loop(TurnWork& work) {
   Result<void> steps = co_await run_steps(work);
   if (!steps) co_return co_await end_early(work, std::move(steps).error());
   Result<TurnOutcome> committed = co_await commit_turn(work, TurnStatus::kCommitted, {});  // 9
-  if (!committed) tell_failure(work, committed.error());
+  if (!committed) co_return co_await leave_uncommitted(work, std::move(committed).error());
   co_return committed;
 }
 

@@ -126,6 +126,8 @@ Task<Result<void>> ask_permissions(TurnWork& work);
 Task<Result<void>> note_intents(TurnWork& work);
 Task<Result<void>> run_tools(TurnWork& work);
 Task<Result<void>> take_steering(TurnWork& work);
+// A limit of the turn's tools is reached: the next answer is the last.
+bool tools_are_over(const TurnWork& work);
 Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::string reason);
 
 // The result of a call as a message, and in the audit trail.

@@ -93,6 +93,32 @@ TEST_F(EventLogTest, WhatWasStoredIsReadTheSameAndANewLifeNumbersBeyondIt) {
   EXPECT_THAT(read(third, kEventsPerLife + 1), ElementsAre(std::to_string(2 * kEventsPerLife) + " again"));
 }
 
+TEST_F(EventLogTest, WhatCouldNotBeStoredIsTakenAgainWithoutWhatWasHidden) {
+  log.add(event_of(EventKind::kTurnStarted, "start"));
+  log.add_hidden(event_of(EventKind::kToolCallResult, "result"));
+  EXPECT_NE(log.take_unsaved(), "");
+  log.take_back();
+  log.add(event_of(EventKind::kTurnFailed, "failed"));
+  EXPECT_THAT(read(log, 0), ElementsAre("0 start", "1 failed"));
+  EventLog again(turn, real_env().clock());
+  ASSERT_TRUE(again.restore({log.take_unsaved()}));
+  again.add_hidden(event_of(EventKind::kReset, "reset"));
+  EXPECT_NE(again.take_unsaved(), "");
+  again.take_back();
+  again.add(event_of(EventKind::kTurnFailed, "again"));
+  // Not a number of the life before, of which a reader may know more than was stored.
+  EXPECT_THAT(read(again, 0), ElementsAre("0 start", "1 failed", std::to_string(kEventsPerLife) + " again"));
+}
+
+TEST_F(EventLogTest, AnEventThatIsNotStoredInTheEndUsesNoNumber) {
+  log.add(event_of(EventKind::kTurnStarted, "start"));
+  EXPECT_NE(log.take_unsaved(), "");
+  EXPECT_EQ(log.numbered(event_of(EventKind::kTurnCommitted)).number, 1U);
+  log.take_back();
+  log.add(event_of(EventKind::kTurnFailed, "failed"));
+  EXPECT_THAT(read(log, 0), ElementsAre("0 start", "1 failed"));
+}
+
 TEST_F(EventLogTest, StoredEventsThatMakeNoSenseAreDamaged) {
   for (const char* text : {"", "{}", "[1]", "[{}]"}) {
     EventLog other(turn, real_env().clock());
