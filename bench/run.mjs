@@ -14,6 +14,7 @@ const groups = {
   base: [[`${bin}/bench_base`]],
   text: [['bash', 'bench/text/run.sh']],
   conversation: [[`${bin}/bench_conversation`]],
+  model: [[`${bin}/bench_model`]],
   store: [[`${bin}/bench_store`]],
 };
 

@@ -27,6 +27,7 @@ PACKAGES=(
   llvm-19
   mold
   ninja-build
+  openssl
   pkg-config
 )
 
