@@ -14,6 +14,8 @@ const groups = {
   base: [[`${bin}/bench_base`]],
   text: [['bash', 'bench/text/run.sh']],
   conversation: [[`${bin}/bench_conversation`]],
+  agent: [[`${bin}/bench_agent`, 'build']],
+  model: [[`${bin}/bench_model`]],
   store: [[`${bin}/bench_store`, 'build']],
   rivals: [['node', 'bench/rivals/run.mjs', '--all']],
 };

@@ -29,6 +29,7 @@ PACKAGES=(
   llvm-19
   mold
   ninja-build
+  openssl
   pkg-config
   strace
 )
