@@ -3,6 +3,7 @@
 // must be something that providers accept, and afterwards every branch must be usable.
 #include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <future>
 #include <thread>
 
