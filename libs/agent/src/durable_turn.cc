@@ -112,6 +112,7 @@ Task<Result<void>> DurableTurn::begin(std::vector<JournalEntry::Step> steps) {
   TERTULIA_CO_TRY(co_await write_events(std::move(changes), after));
   held_ = true;
   seat_.open = true;
+  seat_.begun = true;
   live_.log.show();
   co_return Result<void>();
 }

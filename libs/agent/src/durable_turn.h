@@ -20,6 +20,8 @@ struct BranchSeat {
   Lease lease;
   // A turn was begun here and neither committed nor dropped.
   bool open = false;
+  // Somebody of this engine has written to the branch since it was last asked to run something.
+  bool begun = false;
 };
 
 // What all branches of a session share: the session as it was last seen.

@@ -152,9 +152,9 @@ Task<void> Engine::Impl::free_slot(SessionDeskPtr desk, BranchSlot* slot, bool f
 Task<Result<TurnOutcome>> Engine::Impl::run_both(SessionDesk& desk, BranchSlot& slot,
                                                  const Submission& submission, const LiveTurnPtr& live) {
   for (int tries = 0; tries < kMaxLooks; ++tries) {
+    slot.seat.begun = false;
     Result<TurnOutcome> outcome = co_await run_once(desk, slot, submission, live);
-    const bool begun = slot.seat.open;
-    if (outcome || begun || outcome.error().code() != ErrorCode::kLeaseLost) co_return outcome;
+    if (outcome || slot.seat.begun || outcome.error().code() != ErrorCode::kLeaseLost) co_return outcome;
     // Another engine has used the branch since this one looked, and nothing has happened here.
     const AsyncMutex::Lock inside = co_await desk.door.lock();
     TERTULIA_CO_TRY(co_await load_slot(core, desk, BranchId(slot.seat.branch.id), slot));
