@@ -182,8 +182,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     if (media.charset.empty() && media.is_html()) media.charset = charset_of_page(bytes_);
     std::optional<std::string> text;
     if (media.is_text()) text = to_utf8(bytes_, media.charset);
-    if (guessed && bytes_.find('\0') == std::string::npos && is_utf8(utf8_prefix(bytes_, bytes_.size())))
-      text = std::string(utf8_prefix(bytes_, bytes_.size()));
+    if (guessed && bytes_.find('\0') == std::string::npos && is_utf8(bytes_)) text = bytes_;
     if (text && media.is_html() && !request_.raw) text = text_of_html(*text);
     if (text) {
       output.text += "\n" + *std::move(text);
