@@ -31,3 +31,9 @@ for (const vocabulary of [0, 1]) {
     seed('tokenizer', `phrases-${vocabulary}-${at}`, Buffer.concat([Buffer.from([vocabulary, at % 251]), text]));
   }
 }
+
+// Addresses in the spellings that an attacker would try, and plain ones.
+const hosts = ['example.com', '127.0.0.1', '0x7f.1', '2130706433', '[::ffff:a9fe:a9fe]', '[2606:4700::1111]', 'user@example.com',
+  'localhost', '8.8.8.8:443', 'xn--bcher-kva.example', '１２７.0.0.1', 'a%00b'];
+hosts.forEach((host, i) => seed('url', `host-${i}`, `http${i % 2 ? 's' : ''}://${host}/a?b=c#d`));
+seed('url', 'page', '<title>T</title><script>x</script><p a="b>c">&amp;&#8364;<a href="/x">y</a><!-- z -->');

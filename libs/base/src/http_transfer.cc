@@ -1,9 +1,13 @@
 #include "http_transfer.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <utility>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/printable.h"
@@ -44,6 +48,7 @@ HttpTransfer::HttpTransfer(std::uint64_t number, HttpRequest request, HttpHandle
 HttpTransfer::~HttpTransfer() {
   if (handle_ != nullptr) curl_easy_cleanup(handle_);
   free_wiped(headers_);
+  curl_slist_free_all(known_hosts_);
 }
 
 std::optional<HttpEnd> HttpTransfer::prepare(const HttpClientOptions& options,
@@ -71,17 +76,9 @@ std::optional<HttpEnd> HttpTransfer::prepare(const HttpClientOptions& options,
   curl_easy_setopt(handle_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(handle_, CURLOPT_CONNECTTIMEOUT_MS, 0x7fffffffL);
   curl_easy_setopt(handle_, CURLOPT_BUFFERSIZE, 8L << 10);
-  if (options.proxy) curl_easy_setopt(handle_, CURLOPT_PROXY, options.proxy->c_str());
   if (!options.ca_file.empty()) curl_easy_setopt(handle_, CURLOPT_CAINFO, options.ca_file.c_str());
-  if (request_.method == "POST") {
-    curl_easy_setopt(handle_, CURLOPT_POST, 1L);
-  } else if (request_.method != "GET") {
-    curl_easy_setopt(handle_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
-  }
-  if (!request_.body.empty() || request_.method == "POST") {
-    curl_easy_setopt(handle_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-    curl_easy_setopt(handle_, CURLOPT_POSTFIELDS, request_.body.c_str());
-  }
+  set_route(options);
+  set_method();
   add_headers();
   curl_easy_setopt(handle_, CURLOPT_HEADERFUNCTION, &HttpTransfer::on_header);
   curl_easy_setopt(handle_, CURLOPT_HEADERDATA, this);
@@ -90,6 +87,64 @@ std::optional<HttpEnd> HttpTransfer::prepare(const HttpClientOptions& options,
   curl_easy_setopt(handle_, CURLOPT_PREREQFUNCTION, &HttpTransfer::on_connected);
   curl_easy_setopt(handle_, CURLOPT_PREREQDATA, this);
   return std::nullopt;
+}
+
+void HttpTransfer::set_route(const HttpClientOptions& options) {
+  if (options.proxy) curl_easy_setopt(handle_, CURLOPT_PROXY, options.proxy->c_str());
+  for (const std::string& host : options.known_hosts)
+    known_hosts_ = curl_slist_append(known_hosts_, host.c_str());
+  if (known_hosts_ != nullptr) curl_easy_setopt(handle_, CURLOPT_RESOLVE, known_hosts_);
+  if (!request_.allow_address) return;
+  curl_easy_setopt(handle_, CURLOPT_PROXY, "");
+  // A connection that somebody else has opened was not judged.
+  curl_easy_setopt(handle_, CURLOPT_FRESH_CONNECT, 1L);
+  curl_easy_setopt(handle_, CURLOPT_FORBID_REUSE, 1L);
+  curl_easy_setopt(handle_, CURLOPT_OPENSOCKETFUNCTION, &HttpTransfer::on_open_socket);
+  curl_easy_setopt(handle_, CURLOPT_OPENSOCKETDATA, this);
+}
+
+void HttpTransfer::set_method() {
+  if (request_.method == "POST") {
+    curl_easy_setopt(handle_, CURLOPT_POST, 1L);
+  } else if (request_.method == "HEAD") {
+    curl_easy_setopt(handle_, CURLOPT_NOBODY, 1L);
+  } else if (request_.method != "GET") {
+    curl_easy_setopt(handle_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  }
+  if (request_.body.empty() && request_.method != "POST") return;
+  curl_easy_setopt(handle_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  curl_easy_setopt(handle_, CURLOPT_POSTFIELDS, request_.body.c_str());
+}
+
+bool HttpTransfer::may_connect(const sockaddr& address) {
+  // Refused once is refused for all: a name with one forbidden address is not to be trusted with the others.
+  if (stopped_) return false;
+  std::array<std::uint8_t, 16> bytes{};
+  std::size_t size = 0;
+  std::uint16_t port = 0;
+  if (address.sa_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address, sizeof v4);
+    size = sizeof v4.sin_addr;
+    std::memcpy(bytes.data(), &v4.sin_addr, size);
+    port = ntohs(v4.sin_port);
+  } else if (address.sa_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &address, sizeof v6);
+    size = sizeof v6.sin6_addr;
+    std::memcpy(bytes.data(), &v6.sin6_addr, size);
+    port = ntohs(v6.sin6_port);
+  }
+  const Result<void> allowed = request_.allow_address(std::span(bytes).first(size), port);
+  if (allowed) return true;
+  return stop(
+      {.how = HttpEnd::How::kStopped, .sentence = allowed.error().message(), .error = allowed.error()});
+}
+
+curl_socket_t HttpTransfer::on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address) {
+  auto& transfer = *static_cast<HttpTransfer*>(self);
+  if (purpose != CURLSOCKTYPE_IPCXN || !transfer.may_connect(address->addr)) return CURL_SOCKET_BAD;
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 void HttpTransfer::add_headers() {
@@ -185,7 +240,8 @@ int HttpTransfer::on_connected(void* self, char*, char*, int, int) {
   auto& transfer = *static_cast<HttpTransfer*>(self);
   transfer.connected_ = true;
   transfer.last_sign_ = now();
-  return CURL_PREREQFUNC_OK;
+  // An allowed address may have answered while a forbidden one of the same name was refused.
+  return transfer.stopped_ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 std::size_t HttpTransfer::on_header(char* bytes, std::size_t one, std::size_t size, void* self) {

@@ -46,6 +46,7 @@ class HttpTransfer {
  private:
   static std::size_t on_header(char* bytes, std::size_t one, std::size_t size, void* self);
   static std::size_t on_body(char* bytes, std::size_t one, std::size_t size, void* self);
+  static curl_socket_t on_open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int on_connected(void* self, char* ip, char* local_ip, int port, int local_port);
 
   bool take_header(std::string_view line);
@@ -54,6 +55,9 @@ class HttpTransfer {
   bool finish_head();
   void linger();
   void add_headers();
+  void set_method();
+  void set_route(const HttpClientOptions& options);
+  bool may_connect(const sockaddr& address);
   std::optional<Instant> silence_due() const;
   std::string host() const;
 
@@ -62,6 +66,7 @@ class HttpTransfer {
   HttpHandlers handlers_;
   CURL* handle_ = nullptr;
   curl_slist* headers_ = nullptr;
+  curl_slist* known_hosts_ = nullptr;
   CancelToken cancel_;
   CancelRegistration registration_;
 

@@ -1,10 +1,14 @@
 // The code of docs/guides/tools.md, and a check that the guide shows this code.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "tertulia/tools/fetch_tool.h"
+#include "tertulia/tools/file_tools.h"
+#include "tertulia/tools/process_tool.h"
 #include "tertulia/tools/toolkit.h"
 
 namespace {
@@ -39,6 +43,27 @@ Toolkit notes_toolkit(std::shared_ptr<Notes> notes) {
       .add("read_note", "Gives a note back.", {"title"}, method(notes, &Notes::read),
            {.tool_class = ToolClass::kReadOnly});
   return kit;
+}
+// guide: end
+
+// guide: builtin
+Result<ToolSetPtr> tools_for_a_workspace(const Path& workspace) {
+  ToolRegistry registry;
+  // The public web, but not your network: see "What they keep out" in the contract.
+  TERTULIA_TRY(registry.add(http_fetch_tool()));
+  // Your own service, and nothing else.
+  TERTULIA_TRY_AS(EgressPolicy ours,
+                  EgressPolicy::make({.allow_hosts = {"api.example.com"}, .schemes = {"https"}}));
+  TERTULIA_TRY(registry.add(http_post_tool(ours)));
+  // Files below one directory.
+  TERTULIA_TRY_AS(const Toolkit files, file_tools(workspace));
+  TERTULIA_TRY(registry.add(files));
+  // Two programs, in that directory, without a network, for ten seconds.
+  TERTULIA_TRY_AS(const ToolPtr programs, process_tool({.root = workspace,
+                                                        .programs = {"/usr/bin/git", "/usr/bin/wc"},
+                                                        .limits = {.time = std::chrono::seconds(10)}}));
+  TERTULIA_TRY(registry.add(programs));
+  return registry.snapshot();
 }
 // guide: end
 
@@ -94,6 +119,11 @@ TEST(ToolsGuide, ItsToolsWork) {
             "paid");
 }
 
+TEST(ToolsGuide, ItsWorkspaceHasTools) {
+  const ToolSetPtr tools = tools_for_a_workspace(std::filesystem::temp_directory_path()).value();
+  EXPECT_EQ(tools->entries().size(), 7U);
+}
+
 // The lines between "// guide: <name>" and "// guide: end", without their indentation.
 std::vector<std::string> blocks_of(const std::string& source) {
   std::vector<std::string> blocks;
@@ -124,7 +154,7 @@ TEST(ToolsGuide, ShowsTheCodeOfThisTest) {
   const std::string guide = content("docs/guides/tools.md");
   ASSERT_FALSE(guide.empty());
   const auto blocks = blocks_of(content("libs/tools/tests/guide_test.cc"));
-  ASSERT_EQ(blocks.size(), 6U);
+  ASSERT_EQ(blocks.size(), 7U);
   for (const std::string& block : blocks) {
     EXPECT_NE(guide.find("```cpp\n" + block + "```"), std::string::npos) << block;
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,9 @@ struct HttpSecretHeader {
   std::shared_ptr<const Secret> secret;
 };
 
+// Judges an address of 4 or 16 bytes, in the order of the network, and a port.
+using AddressFilter = std::function<Result<void>(std::span<const std::uint8_t> address, std::uint16_t port)>;
+
 struct HttpRequest {
   std::string method = "GET";
   // http or https.
@@ -50,6 +54,11 @@ struct HttpRequest {
   std::size_t header_limit = std::size_t{64} << 10;
   // Of the body. Default: 64 MiB.
   std::size_t body_limit = std::size_t{64} << 20;
+  // Asked on the client's thread for each address, after the name was resolved and before anything is sent to
+  // it; the connection goes to the very address that was judged. The first refusal ends the exchange with
+  // kStopped, whatever other addresses the name has. Such a request uses a connection of its own and no
+  // proxy, whose address would be judged in place of the server's. Default: none.
+  AddressFilter allow_address{};
 };
 
 struct HttpHead {
@@ -100,6 +109,8 @@ struct HttpClientOptions {
   std::string ca_file{};
   // Connections kept open for the next request. Default: 64.
   std::size_t idle_connections = 64;
+  // Addresses that are used without asking the resolver: "host:port:address[,address]".
+  std::vector<std::string> known_hosts{};
 
   bool operator==(const HttpClientOptions&) const = default;
 };
