@@ -8,8 +8,8 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,7 +127,8 @@ Result<void> fork_into(Launch& launch, Descriptor report, Child& child, const Ch
     waitpid(child.pid, nullptr, 0);
     return start_error(problem, command);
   }
-  child.exited = Descriptor(pidfd_open(child.pid, 0));
+  // The header of glibc 2.36 declares pidfd_open for C only.
+  child.exited = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, child.pid, 0)));
   if (child.exited.open()) return {};
   const int why = errno;
   signal_group(child, SIGKILL);

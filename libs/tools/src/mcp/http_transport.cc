@@ -170,6 +170,8 @@ class HttpTransport final : public McpTransport, public std::enable_shared_from_
     if (is_json(exchange->head) && end.how == HttpEnd::How::kComplete && events_.on_bytes)
       events_.on_bytes(exchange->body);
     if (!events_.is_awaited || !events_.is_awaited(*exchange->request)) return;
+    // Some servers say so of a session that they do not know, instead of 404.
+    if (exchange->head.status == 400 && !session_.empty()) return session_gone(exchange);
     if (exchange->is_get) return resume(exchange, end);
     fail(exchange, end);
   }

@@ -289,7 +289,7 @@ void McpServer::Core::reload_tools() {
   }
   load_tools([weak = weak_from_this()](const Result<void>& listed) {
     const auto self = weak.lock();
-    if (!self) return;
+    if (!self || self->state_ == McpState::kClosed) return;
     if (!listed) self->options_.log.warn("MCP tools not listed", {{"server", self->config_.name}});
     if (listed && self->options_.listeners.on_tools_changed) self->options_.listeners.on_tools_changed();
   });
@@ -307,9 +307,10 @@ void McpServer::Core::publish_tools(McpToolList list) {
     next.emplace_back(std::move(info), std::move(tool));
   }
   tools_ = std::move(next);
-  warnings_ = std::move(list.warnings);
-  for (const std::string& warning : warnings_)
-    options_.log.warn("MCP tool", {{"server", config_.name}, {"problem", warning}});
+  if (list.warnings != std::exchange(warnings_, list.warnings)) {
+    for (const std::string& warning : warnings_)
+      options_.log.warn("MCP tool", {{"server", config_.name}, {"problem", warning}});
+  }
   if (registry_ == nullptr) return;
   if (const Result<void> added = registry_->replace(toolkit_locked()); !added)
     warnings_.push_back("the tools are not in the registry: " + added.error().message());
