@@ -2,16 +2,15 @@
 // compares what it says with what its tools really did. A failure prints the seed and the round.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-import { AgentLedger } from './agent_ledger.mjs';
+import { AgentLedger, place_in_memory } from './agent_ledger.mjs';
 
 const [worker, kind, roundsText, seedText] = process.argv.slice(2);
 const rounds = Number(roundsText) * (process.env.TERTULIA_LONG ? 25 : 1);
 const seed = Number(seedText ?? Date.now() % 1_000_000_007);
-const folder = mkdtempSync(join(tmpdir(), `tertulia-agents-${kind}-`));
+const folder = mkdtempSync(join(place_in_memory(), `tertulia-agents-${kind}-`));
 const ROUNDS_PER_STORE = 20;
 
 let state = seed;

@@ -2,13 +2,12 @@
 // it runs through; then the turn is gone on with, and everything must be as promised. Each point is also died at twice.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { AgentLedger } from './agent_ledger.mjs';
+import { AgentLedger, place_in_memory } from './agent_ledger.mjs';
 
 const [worker, kind] = process.argv.slice(2);
-const folder = mkdtempSync(join(tmpdir(), `tertulia-points-${kind}-`));
+const folder = mkdtempSync(join(place_in_memory(), `tertulia-points-${kind}-`));
 
 function fail(message) {
   console.error(`${kind}: ${message}\nthe store is left in ${folder}`);

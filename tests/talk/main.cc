@@ -10,6 +10,8 @@
 
 #include <unistd.h>
 
+#include "tertulia/base/log.h"
+
 #include "world.h"
 
 namespace tertulia {
@@ -89,6 +91,8 @@ int run(const std::vector<std::string>& arguments) {
     std::fputs("usage: talk_runner [--store memory|json|sqlite|all] FILE…\n", stderr);
     return 2;
   }
+  // Those who die in stories complain.
+  Log().set_level(LogLevel::kError);
   std::string folder = (std::filesystem::temp_directory_path() / "tertulia-talk-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return 2;
   std::size_t failed = 0;

@@ -263,7 +263,9 @@ void World::restart(Words& words, const Line& /*line*/) {
   if (living != processes_.end()) {
     const bool awaited = !living->second.store->all_came() || !living->second.life->all_came();
     for (auto& [name, run] : told_) {
-      if (awaited && !run->outcome) drain(*run);
+      if (!awaited || run->outcome) continue;
+      drain(*run);
+      run->died = run->waited = living->second.store->dead();
     }
     if (!living->second.store->all_came() || !living->second.life->all_came()) fail("the crash did not come");
     end_process(living->second);

@@ -189,12 +189,8 @@ void Engine::Impl::trim_desks() {
 }
 
 void Engine::Impl::forget(const SessionKey& key) {
-  spawn([this, key]() -> Task<void> {
-    const SessionDeskPtr desk = desk_for(key);
-    const AsyncMutex::Lock inside = co_await desk->door.lock();
-    desk->loaded = false;
-    for (auto& [id, slot] : desk->slots) slot->stale = true;
-  });
+  MutexLock lock(mutex_);
+  if (const auto found = desk_of_.find(key); found != desk_of_.end()) (*found->second)->outdated = true;
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

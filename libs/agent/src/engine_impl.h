@@ -28,7 +28,7 @@ class Engine::Impl {
   ~Impl();
 
   Result<void> add(AgentDefinitionPtr agent);
-  void submit(SessionKey key, SubmissionPtr submission);
+  void submit(const SessionKey& key, SubmissionPtr submission);
   TicketPtr submit_input(const AgentDefinitionPtr& agent, const Input& input, std::string_view session,
                          RunOptions options);
   void run_passing(SubmissionPtr submission, Branch branch);
@@ -52,7 +52,7 @@ class Engine::Impl {
   AgentDefinitionPtr agent_of(const AgentId& id) const;
 
   // Decides what becomes of a submission; see submit.cc.
-  Task<void> serve(SessionKey key, SubmissionPtr submission);
+  Task<void> serve_next(SessionDeskPtr desk);
   Task<Result<void>> place(SessionDeskPtr desk, SubmissionPtr submission);
   Task<Result<bool>> join_earlier(SessionDesk& desk, BranchSlot& slot, const Submission& submission);
   // kTurnRunning if another engine has the branch.

@@ -122,6 +122,10 @@ Task<Result<void>> load_desk(EngineCore& engine, SessionDesk& desk, bool create)
 
 Task<Result<BranchSlot*>> open_slot(EngineCore& engine, SessionDesk& desk,
                                     const std::optional<BranchId>& wanted, bool create) {
+  if (desk.outdated.exchange(false)) {
+    desk.loaded = false;
+    for (auto& [id, slot] : desk.slots) slot->stale = true;
+  }
   // A branch other than `main` cannot be in a session that would only be made here.
   const bool may_create = create && (!wanted || *wanted == main_branch());
   TERTULIA_CO_TRY(co_await load_desk(engine, desk, may_create));

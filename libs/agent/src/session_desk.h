@@ -1,6 +1,7 @@
 // A SessionDesk: the branches of one session that are in use, and who is next on each.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -50,10 +51,15 @@ struct SessionDesk {
   explicit SessionDesk(SessionKey session_key) : key(std::move(session_key)) {}
 
   const SessionKey key;
+  // Submissions that nobody has decided about yet, in the order in which they were made.
+  Mutex arriving_mutex;
+  std::deque<SubmissionPtr> arriving TERTULIA_GUARDED_BY(arriving_mutex);
   // Who decides about the desk is inside.
   AsyncMutex door;
   SessionSeat seat;
   bool loaded = false;
+  // What is known of the session must be read again, before anybody else decides. Set from any thread.
+  std::atomic<bool> outdated = false;
   // The branches there are, by what the rules need to know of them.
   std::vector<BranchInfo> branches;
   std::map<BranchId, std::unique_ptr<BranchSlot>> slots;

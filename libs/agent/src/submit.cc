@@ -37,7 +37,7 @@ Result<bool> was_begun(const BranchSlot& slot, const Submission& submission) {
 
 }  // namespace
 
-void Engine::Impl::submit(SessionKey key, SubmissionPtr submission) {
+void Engine::Impl::submit(const SessionKey& key, SubmissionPtr submission) {
   {
     MutexLock lock(mutex_);
     if (closing_) {
@@ -45,15 +45,24 @@ void Engine::Impl::submit(SessionKey key, SubmissionPtr submission) {
       return;
     }
   }
-  spawn([this, key = std::move(key), submission = std::move(submission)]() mutable {
-    return serve(std::move(key), std::move(submission));
-  });
+  const SessionDeskPtr desk = desk_for(key);
+  {
+    MutexLock lock(desk->arriving_mutex);
+    desk->arriving.push_back(std::move(submission));
+  }
+  spawn([this, desk] { return serve_next(desk); });
 }
 
-Task<void> Engine::Impl::serve(SessionKey key, SubmissionPtr submission) {
-  const TicketPtr ticket = submission->ticket;
-  const SessionDeskPtr desk = desk_for(key);
+Task<void> Engine::Impl::serve_next(SessionDeskPtr desk) {
   const AsyncMutex::Lock inside = co_await desk->door.lock();
+  // Not one's own, but the one whose turn it is: messages that wait are in the order in which they were sent.
+  SubmissionPtr submission;
+  {
+    MutexLock lock(desk->arriving_mutex);
+    submission = std::move(desk->arriving.front());
+    desk->arriving.pop_front();
+  }
+  const TicketPtr ticket = submission->ticket;
   if (auto placed = co_await place(desk, std::move(submission)); !placed)
     ticket->settle(std::move(placed).error());
 }
