@@ -7,6 +7,7 @@ namespace tertulia {
 namespace {
 
 constexpr std::string_view kNotRun = "This call did not run: the turn was interrupted before.";
+constexpr std::string_view kCutHarmlessly = "The turn was interrupted while this call ran.";
 constexpr std::string_view kCutWhileRunning =
     "The turn was interrupted while this call ran. Its outcome is unknown; it may have taken effect.";
 
@@ -15,7 +16,9 @@ Result<void> close_call(TurnWork& work, PlannedCall& call) {
   const bool hidden = call.started || call.recovery == Recovery::kUnknown;
   const bool harmless = call.tool_class == ToolClass::kReadOnly && call.tool != nullptr;
   const ToolOutcome outcome = hidden && !harmless ? ToolOutcome::kUnknown : ToolOutcome::kInterrupted;
-  const std::string_view text = outcome == ToolOutcome::kUnknown ? kCutWhileRunning : kNotRun;
+  const std::string_view text = outcome == ToolOutcome::kUnknown ? kCutWhileRunning
+                                : call.started                   ? kCutHarmlessly
+                                                                 : kNotRun;
   TERTULIA_TRY_AS(call.result, result_message(work, call, text, outcome));
   record_call(work, call, std::string(text), outcome);
   Event event;
