@@ -98,6 +98,7 @@ TEST_F(FileTools, RefusesEveryWayOutOfTheRoot) {
   fs::create_symlink("../secret.txt", root_ / "relative_link");
   fs::create_directory_symlink(top_, root_ / "directory_link");
   fs::create_symlink("a.txt", root_ / "inner_link");
+  fs::create_directory_symlink("sub", root_ / "inner_directory_link");
   fs::create_symlink("/proc/self/root", root_ / "magic");
   fs::create_symlink("/proc/self/fd/0", root_ / "stdin");
   fs::create_symlink("loop", root_ / "loop");
@@ -119,6 +120,7 @@ TEST_F(FileTools, RefusesEveryWayOutOfTheRoot) {
       "inner_link",
       "loop",
       "directory_link/secret.txt",
+      "inner_directory_link/b.txt",
       "directory_link",
       "magic/etc/passwd",
       "magic" + secret,
