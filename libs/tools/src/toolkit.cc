@@ -130,22 +130,10 @@ Result<void> ToolRegistry::add(const Toolkit& toolkit) {
 
 Result<void> ToolRegistry::add(std::span<const ToolPtr> tools, const std::string& toolkit) {
   MutexLock lock(mutex_);
-  return add_locked(std::make_shared<ToolSet>(*set_), tools, toolkit);
-}
-
-Result<void> ToolRegistry::replace(const Toolkit& toolkit) {
-  TERTULIA_TRY(check_name("toolkit", toolkit.name()));
-  MutexLock lock(mutex_);
-  auto next = std::make_shared<ToolSet>(*set_);
-  std::erase_if(next->entries_, [&](const ToolEntry& entry) { return entry.toolkit == toolkit.name(); });
-  return add_locked(std::move(next), toolkit.tools(), toolkit.name());
-}
-
-Result<void> ToolRegistry::add_locked(std::shared_ptr<ToolSet> next, std::span<const ToolPtr> tools,
-                                      const std::string& toolkit) {
   // A toolkit may hold a tool of its own name; another's is a clash.
-  const ToolEntry* namesake = toolkit.empty() ? nullptr : next->find(toolkit);
+  const ToolEntry* namesake = toolkit.empty() ? nullptr : set_->find(toolkit);
   if (namesake != nullptr && namesake->toolkit != toolkit) return duplicate(toolkit);
+  auto next = std::make_shared<ToolSet>(*set_);
   for (const ToolPtr& tool : tools) TERTULIA_TRY(next->add(tool, toolkit));
   set_ = std::move(next);
   return {};

@@ -39,7 +39,8 @@ int run(const std::string& url) {
     std::fprintf(stderr, "%s\n", connected.error().message().c_str());
     return 1;
   }
-  for (const ToolPtr& tool : server.toolkit().tools()) {
+  const Toolkit kit = server.toolkit();
+  for (const ToolPtr& tool : kit.tools()) {
     const Result<ToolOutput> output = wait<ToolOutput>([&](auto done) {
       tool->run({.arguments = arguments_for(tool->definition().parameters.value())}, std::move(done));
     });

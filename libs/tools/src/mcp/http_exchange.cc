@@ -51,6 +51,10 @@ void send_from_loop(HttpClient& client, HttpRequest request, HttpHandlers handle
       cancel);
 }
 
+std::shared_ptr<HttpClient> client_for(const std::shared_ptr<HttpClient>& shared, bool once) {
+  return once ? std::make_shared<HttpClient>() : shared;
+}
+
 Error mcp_status_error(int status) {
   const bool forbidden = status == 401 || status == 403;
   return Error(forbidden ? ErrorCode::kNotPermitted : ErrorCode::kBadStream,

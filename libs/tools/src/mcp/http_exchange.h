@@ -30,6 +30,12 @@ HttpRequest mcp_http_request(const McpHttpOptions& options, std::string method, 
 void send_from_loop(HttpClient& client, HttpRequest request, HttpHandlers handlers,
                     const CancelToken& cancel);
 
+// The client for a message: the shared one, or, for one that must not reach the server twice, one that nobody
+// else uses. libcurl sends a request again by itself, a POST too, when a connection that it had kept breaks
+// before the answer begins; a client without kept connections cannot. It must live until the exchange has
+// ended.
+std::shared_ptr<HttpClient> client_for(const std::shared_ptr<HttpClient>& shared, bool once);
+
 // kNotPermitted or kBadStream {status}.
 Error mcp_status_error(int status);
 // kClosed, kTooLarge or kDeadlineExceeded.

@@ -30,6 +30,7 @@ bool is_good(const HttpHead& head) { return head.status >= 200 && head.status < 
 struct Exchange {
   // None: the stream for what the server says by itself, or a message without an answer.
   std::optional<std::int64_t> request;
+  std::shared_ptr<HttpClient> client;
   // A GET: the listening stream, or the rest of one that broke.
   bool is_get = false;
   std::string text;
@@ -58,6 +59,7 @@ class HttpTransport final : public McpTransport, public std::enable_shared_from_
   void send(McpOutgoing message) override {
     auto exchange = std::make_shared<Exchange>();
     exchange->request = message.request;
+    exchange->client = client_for(client_, message.once);
     exchange->text = std::move(message.text);
     exchange->on_sent = std::move(message.on_sent);
     begin(exchange);
@@ -109,7 +111,7 @@ class HttpTransport final : public McpTransport, public std::enable_shared_from_
     exchange->reader.reset();
     open_.push_back(exchange);
     const auto weak = weak_from_this();
-    send_from_loop(*client_, std::move(request),
+    send_from_loop(*exchange->client, std::move(request),
                    {.on_head = [weak, exchange](const HttpHead& head) -> Result<void> {
                       if (const auto self = weak.lock()) self->take_head(exchange, head);
                       return {};
@@ -134,6 +136,7 @@ class HttpTransport final : public McpTransport, public std::enable_shared_from_
     if (!is_open(exchange) || !is_good(head)) return;
     // Given with the answer to "initialize".
     if (const std::string_view session = head.header("mcp-session-id"); !session.empty()) session_ = session;
+    if (exchange->is_get && !exchange->request) heard_ = true;
     if (is_stream(head)) exchange->reader = std::make_unique<SseReader>(kMcpMessageBytes);
   }
 
@@ -163,8 +166,11 @@ class HttpTransport final : public McpTransport, public std::enable_shared_from_
   void take_end(const ExchangePtr& exchange, const HttpEnd& end) {
     if (std::erase(open_, exchange) == 0) return;
     const auto self = shared_from_this();
-    if (exchange->head.status == 404 && !session_.empty()) return session_gone(exchange);
-    if (exchange->is_get && !exchange->request) return listening_ended(exchange, end);
+    const bool listens = exchange->is_get && !exchange->request;
+    // Some servers say 404 where they mean that they do not offer to be listened to.
+    const bool not_offered = listens && !heard_;
+    if (exchange->head.status == 404 && !session_.empty() && !not_offered) return session_gone(exchange);
+    if (listens) return listening_ended(exchange);
     if (!exchange->request) return sent(exchange, end);
     if (exchange->reader) return stream_ended(exchange, end);
     if (is_json(exchange->head) && end.how == HttpEnd::How::kComplete && events_.on_bytes)
@@ -195,17 +201,19 @@ class HttpTransport final : public McpTransport, public std::enable_shared_from_
     // A server that speaks at once may answer a response with messages.
     if (!exchange->body.empty() && is_json(exchange->head) && is_good(exchange->head) && events_.on_bytes)
       events_.on_bytes(exchange->body);
-    if (exchange->on_sent) exchange->on_sent();
+    // Before anything else is sent, so that nothing the server then says by itself is missed.
     if (!version_.empty() && !std::exchange(listening_, true)) listen();
+    if (exchange->on_sent) exchange->on_sent();
   }
 
   void listen() {
     auto exchange = std::make_shared<Exchange>();
     exchange->is_get = true;
+    exchange->client = client_;
     begin(exchange);
   }
 
-  void listening_ended(const ExchangePtr& exchange, const HttpEnd&) {
+  void listening_ended(const ExchangePtr& exchange) {
     // 405 and its like: this server says nothing by itself.
     if (exchange->head.status >= 400 && exchange->head.status < 500) return;
     if (exchange->head.status != 0 && !exchange->reader) return;
@@ -225,6 +233,7 @@ class HttpTransport final : public McpTransport, public std::enable_shared_from_
       return;
     }
     exchange->is_get = true;
+    exchange->client = client_;
     begin_after(exchange->pause.value_or(kDefaultPause), exchange);
   }
 
@@ -260,6 +269,7 @@ class HttpTransport final : public McpTransport, public std::enable_shared_from_
   std::string version_;
   std::string session_;
   bool listening_ = false;
+  bool heard_ = false;
 };
 
 }  // namespace

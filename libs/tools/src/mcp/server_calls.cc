@@ -67,7 +67,8 @@ void McpServer::Core::send(const CallPtr& call) {
                        .params = JsonObject{{"name", call->tool.name}, {"arguments", call->call.arguments}},
                        .deadline = call->call.deadline,
                        .silence = self->config_.call_timeout.value_or(Duration::zero()),
-                       .cancel = call->call.cancel};
+                       .cancel = call->call.cancel,
+                       .once = call->tool.tool_class != ToolClass::kReadOnly};
     if (self->config_.call_timeout || self->options_.listeners.on_progress) {
       request.on_progress = [weak, call](const Json& params) {
         if (const auto core = weak.lock()) core->tell_progress(call, params);

@@ -306,13 +306,15 @@ void McpServer::Core::publish_tools(McpToolList list) {
                        : std::make_shared<McpTool>(info, config_.call_timeout, weak_from_this());
     next.emplace_back(std::move(info), std::move(tool));
   }
-  tools_ = std::move(next);
+  std::swap(tools_, next);
   if (list.warnings != std::exchange(warnings_, list.warnings)) {
     for (const std::string& warning : warnings_)
       options_.log.warn("MCP tool", {{"server", config_.name}, {"problem", warning}});
   }
   if (registry_ == nullptr) return;
-  if (const Result<void> added = registry_->replace(toolkit_locked()); !added)
+  withdraw_locked(next);
+  // Those that are there already are passed over.
+  if (const Result<void> added = registry_->add(toolkit_locked()); !added)
     warnings_.push_back("the tools are not in the registry: " + added.error().message());
 }
 
@@ -327,16 +329,29 @@ Toolkit McpServer::Core::toolkit_locked() const {
   return kit;
 }
 
+// Of `tools`, those that there are no more.
+void McpServer::Core::withdraw_locked(const std::vector<std::pair<McpToolInfo, ToolPtr>>& tools) {
+  const ToolSetPtr set = registry_->snapshot();
+  for (const auto& [info, tool] : tools) {
+    const bool stays =
+        std::ranges::find(tools_, tool, &std::pair<McpToolInfo, ToolPtr>::second) != tools_.end();
+    const ToolEntry* entry = set->find(info.definition.name);
+    // The name may be another's, if ours was refused.
+    if (!stays && entry != nullptr && entry->tool == tool) registry_->remove(info.definition.name);
+  }
+}
+
 Result<void> McpServer::Core::attach(ToolRegistry& registry) {
   MutexLock lock(mutex_);
-  TERTULIA_TRY(registry.replace(toolkit_locked()));
+  TERTULIA_TRY(registry.add(toolkit_locked()));
   registry_ = &registry;
   return {};
 }
 
 void McpServer::Core::detach() {
   MutexLock lock(mutex_);
-  if (registry_ != nullptr) (void)registry_->replace(Toolkit(config_.name));
+  if (registry_ == nullptr) return;
+  withdraw_locked(std::exchange(tools_, {}));
   registry_ = nullptr;
 }
 

@@ -66,6 +66,7 @@ class McpServer::Core : public std::enable_shared_from_this<Core> {
   void reload_tools();
   void publish_tools(McpToolList list);
   Toolkit toolkit_locked() const TERTULIA_REQUIRES(mutex_);
+  void withdraw_locked(const std::vector<std::pair<McpToolInfo, ToolPtr>>& tools) TERTULIA_REQUIRES(mutex_);
   void ended();
 
   // server_calls.cc

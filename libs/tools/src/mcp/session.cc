@@ -144,7 +144,8 @@ void McpSession::request(McpRequest request, std::function<void(McpReply)> done)
   pending.on_progress = std::move(request.on_progress);
   pending.done = std::move(done);
   arm(id);
-  transport_->send({.text = rpc_request(id, request.method, request.params), .request = id});
+  transport_->send(
+      {.text = rpc_request(id, request.method, request.params), .request = id, .once = request.once});
   // Only now, since one that has been cancelled is told at once; the pending one may be gone already.
   const auto found = pending_.find(id);
   if (found == pending_.end() || !request.cancel.can_be_cancelled()) return;

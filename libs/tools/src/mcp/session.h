@@ -45,6 +45,8 @@ struct McpRequest {
   // The longest silence, which progress ends. Zero: no limit.
   Duration silence{};
   CancelToken cancel{};
+  // As McpOutgoing::once.
+  bool once = false;
   // The params of the notification. Not null: asks the server for progress.
   std::function<void(const Json&)> on_progress{};
 };

@@ -47,13 +47,14 @@ class SseTransport final : public McpTransport, public std::enable_shared_from_t
     request.headers.push_back({"Content-Type", "application/json"});
     request.body = std::move(message.text);
     const auto status = std::make_shared<int>(0);
-    send_from_loop(*client_, std::move(request),
+    const auto client = client_for(client_, message.once);
+    send_from_loop(*client, std::move(request),
                    {.on_head = [status](const HttpHead& head) -> Result<void> {
                       *status = head.status;
                       return {};
                     },
                     .on_end =
-                        [weak = weak_from_this(), status, id = message.request,
+                        [weak = weak_from_this(), status, client, id = message.request,
                          on_sent = std::move(message.on_sent)](const HttpEnd& end) {
                           const auto self = weak.lock();
                           if (self && id) self->request_sent(*id, *status, end);

@@ -27,6 +27,8 @@ struct McpOutgoing {
   std::string text;
   // Of a request: whose answer is awaited.
   std::optional<std::int64_t> request{};
+  // Must not reach the server twice, whatever happens on the way.
+  bool once = false;
   // The server has it, or it never will: the latter only for what is not a request.
   std::function<void()> on_sent{};
 };

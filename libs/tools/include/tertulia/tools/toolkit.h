@@ -118,9 +118,6 @@ class ToolRegistry {
   Result<void> add(const ToolPtr& tool);
   Result<void> add(std::span<const ToolPtr> tools);
   Result<void> add(const Toolkit& toolkit);
-  // Puts the tools of the toolkit in the place of those that came with a toolkit of its name, all or none: no
-  // snapshot sees a part. Errors of add.
-  Result<void> replace(const Toolkit& toolkit);
   // True if it was there. Calls that run go on.
   bool remove(std::string_view name);
 
@@ -128,8 +125,6 @@ class ToolRegistry {
 
  private:
   Result<void> add(std::span<const ToolPtr> tools, const std::string& toolkit);
-  Result<void> add_locked(std::shared_ptr<ToolSet> next, std::span<const ToolPtr> tools,
-                          const std::string& toolkit) TERTULIA_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   ToolSetPtr set_ TERTULIA_GUARDED_BY(mutex_);
