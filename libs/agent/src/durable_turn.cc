@@ -144,6 +144,11 @@ Task<Result<void>> DurableTurn::renew() {
   co_return co_await write(std::move(changes), after);
 }
 
+Task<void> DurableTurn::leave() {
+  const AsyncMutex::Lock lock = co_await writing_.lock();
+  held_ = false;
+}
+
 Commit DurableTurn::commit_of(const TurnEnd& end, Revision seen, const Event& last,
                               const std::string& events) const {
   const BranchId& branch = seat_.branch.id;

@@ -75,6 +75,10 @@ class DurableTurn final : public TurnWriter {
 
   // Adds time to the lease while a model or a tool takes long.
   Task<Result<void>> renew();
+  // The turn is over, however it ended: the lease is not renewed any more.
+  Task<void> leave();
+  // Kept alive as long as this: whoever renews may be in the middle of it when the turn ends.
+  std::shared_ptr<void> desk;
 
  private:
   AddRecord journal_record(JournalEntry::Step step, std::uint64_t number) const;

@@ -196,9 +196,11 @@ Task<Result<TurnOutcome>> Engine::Impl::run_watched(TurnWork& work, std::shared_
   }
   if (durable) {
     MutexLock lock(mutex_);
-    running_[work.live->id()].durable = std::move(durable);
+    running_[work.live->id()].durable = durable;
   }
-  co_return co_await turn_loop(work);
+  Result<TurnOutcome> outcome = co_await turn_loop(work);
+  if (durable) co_await durable->leave();
+  co_return outcome;
 }
 
 // Turns that take long keep their branches.
@@ -229,6 +231,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
                                                   const Submission& submission, const LiveTurnPtr& live) {
   const auto durable =
       std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live, slot.seat.numbers.events);
+  durable->desk = desk.shared_from_this();
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   work.session_state = [&seat = desk.seat] { return seat.session().state; };
@@ -249,6 +252,7 @@ Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bra
   TERTULIA_CO_TRY(live->log.restore(slot.unfinished_events));
   const auto durable = std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live,
                                                      slot.events_before_unfinished);
+  durable->desk = desk.shared_from_this();
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   work.session_state = [&seat = desk.seat] { return seat.session().state; };

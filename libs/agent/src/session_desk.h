@@ -47,7 +47,7 @@ struct BranchSlot {
   bool idle() const { return !running && waiting.empty(); }
 };
 
-struct SessionDesk {
+struct SessionDesk : std::enable_shared_from_this<SessionDesk> {
   explicit SessionDesk(SessionKey session_key) : key(std::move(session_key)) {}
 
   const SessionKey key;

@@ -1,12 +1,12 @@
 // An agent with a script for a model and a ledger for its tools, on a store that outlives it.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "tertulia/agent/agent.h"
 #include "tertulia/base/thread_annotations.h"

@@ -12,8 +12,9 @@ namespace tertulia {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 10> kNames = {
-    "journal", "event", "tool_call", "episode", "receipt", "checkpoint", "asset", "lease", "submission", "question"};
+constexpr std::array<std::string_view, 10> kNames = {"journal",    "event",      "tool_call", "episode",
+                                                     "receipt",    "checkpoint", "asset",     "lease",
+                                                     "submission", "question"};
 
 }  // namespace
 
