@@ -9,6 +9,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -20,6 +22,10 @@ namespace tertulia {
 
 template <class T>
 using Task = boost::asio::awaitable<T>;
+
+// Where coroutines run. Shared, because a thread that hands a coroutine its answer is still inside of here
+// when the coroutine may already have ended, and with it everything else.
+struct IoContext : boost::asio::io_context, std::enable_shared_from_this<IoContext> {};
 
 // Returns the error of `expression` from this coroutine, if it has one.
 #define TERTULIA_CO_TRY(expression)                                                                          \
@@ -42,8 +48,10 @@ Task<Result<T>> await(Start start) {
   co_return co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(Result<T>)>(
       [](auto handler, Start begin) {
         auto executor = boost::asio::get_associated_executor(handler);
+        auto& context =
+            static_cast<IoContext&>(boost::asio::query(executor, boost::asio::execution::context));
         auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        begin([shared, executor](Result<T> result) {
+        begin([shared, executor, keep = context.shared_from_this()](Result<T> result) {
           boost::asio::post(executor,
                             [shared, result = std::move(result)]() mutable { (*shared)(std::move(result)); });
         });

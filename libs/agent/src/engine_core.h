@@ -3,14 +3,13 @@
 
 #include <memory>
 
-#include <boost/asio/io_context.hpp>
-
 #include "tertulia/base/env.h"
 #include "tertulia/base/executor.h"
 #include "tertulia/base/log.h"
 #include "tertulia/base/uuid.h"
 #include "tertulia/store/store.h"
 
+#include "async.h"
 #include "branch_numbers.h"
 
 namespace tertulia {
@@ -29,7 +28,8 @@ struct EngineCore {
   UuidMaker uuids;
   LeaseOwner owner;
   Log log = Log().component("agent");
-  boost::asio::io_context io;
+  const std::shared_ptr<IoContext> io_owner = std::make_shared<IoContext>();
+  IoContext& io = *io_owner;
   // Where tools block.
   std::unique_ptr<Executor> workers;
 
