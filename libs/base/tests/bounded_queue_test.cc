@@ -131,5 +131,13 @@ TEST(BoundedQueue, NothingIsLostOrDoubledBetweenManyThreads) {
   EXPECT_EQ(sum, kAll * (kAll - 1) / 2);
 }
 
+TEST(BoundedQueue, NextGivesWhatIsLeftAndThenNothingOnceItIsClosed) {
+  BoundedQueue<int> queue(2);
+  ASSERT_TRUE(queue.try_push(1));
+  queue.close();
+  EXPECT_EQ(queue.next(), 1);
+  EXPECT_EQ(queue.next(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tertulia

@@ -33,7 +33,7 @@ class Workers {
 
  private:
   void work() {
-    while (Result<Job> job = queue_.pop()) (*job)();
+    while (std::optional<Job> job = queue_.next()) (*job)();
   }
 
   BoundedQueue<Job> queue_;

@@ -34,7 +34,7 @@ void Readers::add(Job job) {
 
 void Readers::work() {
   std::optional<Connection> connection;
-  while (Result<Job> job = queue_.pop()) {
+  while (std::optional<Job> job = queue_.next()) {
     if (!connection) {
       Result<Connection> opened = guarded<Connection>([&] { return open_reader(core_); });
       if (!opened) {

@@ -64,6 +64,15 @@ class BoundedQueue {
     return pop_locked();
   }
 
+  // Waits for a value; nothing once the queue is closed and empty. Needs no memory, so that a thread that
+  // lives by it does not end for want of some.
+  std::optional<T> next() {
+    MutexLock lock(mutex_);
+    while (!closed_ && values_.empty()) filled_.wait(mutex_);
+    if (values_.empty()) return std::nullopt;
+    return pop_locked();
+  }
+
   // Nothing if there is none just now.
   std::optional<T> try_pop() {
     MutexLock lock(mutex_);
