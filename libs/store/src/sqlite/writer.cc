@@ -77,14 +77,20 @@ bool Writer::take(std::vector<Job>& jobs) {
   return !jobs.empty();
 }
 
-// Has room for a group from the beginning: running out of memory must not end this thread.
-void Writer::work() {
+// Makes room for a group before the thread begins: running out of memory later must not end it.
+void Writer::begin_work() {
   std::vector<Job> jobs;
   std::vector<Change> changes;
   jobs.reserve(kGroup);
   changes.reserve(kGroup);
   outcomes_.reserve(kGroup);
   alone_.reserve(1);
+  thread_ = std::thread([this, jobs = std::move(jobs), changes = std::move(changes)]() mutable {
+    work(std::move(jobs), std::move(changes));
+  });
+}
+
+void Writer::work(std::vector<Job> jobs, std::vector<Change> changes) {
   while (take(jobs)) {
     changes.clear();
     for (Job& job : jobs) {

@@ -70,7 +70,8 @@ class Writer {
   };
 
   void push(Job job, const std::function<void(Error)>& refused);
-  void work();
+  void begin_work();
+  void work(std::vector<Job> jobs, std::vector<Change> changes);
   bool take(std::vector<Job>& jobs);
   void write_all(std::vector<Change>& changes);
   Result<void> write_group(std::span<Change> changes, std::vector<Outcome>& outcomes);

@@ -63,7 +63,7 @@ Result<void> Writer::start() {
   TERTULIA_TRY_AS(lagging_, numbers("SELECT session FROM lagging"));
   lagging_any_ = !lagging_.empty();
   TERTULIA_TRY(unless_full(flush()));
-  thread_ = std::thread([this] { work(); });
+  begin_work();
   return {};
 }
 
