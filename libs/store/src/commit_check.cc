@@ -61,6 +61,7 @@ bool needs_branch(RecordKind kind) {
       return true;
     case RecordKind::kCheckpoint:
     case RecordKind::kAsset:
+    case RecordKind::kMemory:
       return false;
   }
   return false;

@@ -111,7 +111,7 @@ Result<StoredTurn> cut_turn(StoredTurn turn, std::uint64_t visible) {
 }
 
 Result<void> check_query(const SessionQuery& query) {
-  if (query.tenant.empty() && !query.unfinished) {
+  if (query.tenant.empty() && !query.unfinished && !query.idle_since) {
     return Error(ErrorCode::kMissingField, "a listing needs a tenant").with("param", "tenant");
   }
   if (!query.cursor.empty()) TERTULIA_TRY(SessionCursor::parse(query.cursor));
@@ -138,6 +138,8 @@ Result<void> check_query(const RecordQuery& query) {
 bool matches(const SessionQuery& query, const SessionSummary& summary) {
   if (!query.tenant.empty() && summary.key.tenant != query.tenant) return false;
   if (query.owner && summary.key.owner != *query.owner) return false;
+  if (!query.own_too && !query.unfinished && is_own_session(summary.key.session)) return false;
+  if (query.idle_since && summary.last_activity >= *query.idle_since) return false;
   if (query.status && summary.status != *query.status) return false;
   return std::all_of(query.metadata.begin(), query.metadata.end(), [&](const JsonObject::Member& wanted) {
     const Json* value = summary.metadata.find(wanted.first);

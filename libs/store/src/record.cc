@@ -12,9 +12,9 @@ namespace tertulia {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 10> kNames = {"journal",    "event",      "tool_call", "episode",
+constexpr std::array<std::string_view, 11> kNames = {"journal",    "event",      "tool_call", "episode",
                                                      "receipt",    "checkpoint", "asset",     "lease",
-                                                     "submission", "question"};
+                                                     "submission", "question",   "memory"};
 
 }  // namespace
 

@@ -202,6 +202,7 @@ Result<SessionPage> JsonDirectory::list(const SessionQuery& query) {
     claim_damaged(query.tenant, owner);
   }
   if (query.unfinished) return list_unfinished(query);
+  if (query.tenant.empty()) return page_of(index_.all(), query);
   return index_.list(query);
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::array kRecordKinds = {RecordKind::kJournal, RecordKind::kEvent,      RecordKind::kEpisode,
                                      RecordKind::kReceipt, RecordKind::kCheckpoint, RecordKind::kAsset,
-                                     RecordKind::kLease,   RecordKind::kSubmission, RecordKind::kQuestion};
+                                     RecordKind::kLease,   RecordKind::kSubmission, RecordKind::kQuestion,
+                                     RecordKind::kMemory};
 
 bool is_ours(const std::string& name, std::initializer_list<std::string_view> names) {
   if (name.ends_with(kNewSuffix) || name.ends_with(kErasedSuffix)) return true;

@@ -84,13 +84,20 @@ Result<std::vector<SessionSummary>> newer_ones(Connection& connection, TenantKey
 constexpr const char* kUnfinished =
     "SELECT s.id, s.tenant, s.owner, s.name, s.last_activity FROM sessions s "
     "WHERE EXISTS (SELECT 1 FROM records r WHERE r.session=s.id AND r.kind=0)";
+constexpr const char* kIdle =
+    "SELECT id, tenant, owner, name, last_activity FROM sessions WHERE last_activity<?1 AND (?2<0 OR "
+    "status=?2)";
 
-// Looks for the journal of every session, once in the life of a process: an index of journals would cost
-// every step of every turn a page.
-Result<SessionPage> list_unfinished(Connection& connection, TenantKeys& keys, const SessionQuery& query,
+// Looks at every session of every tenant. For the unfinished ones this is done once in the life of a process:
+// an index of journals would cost every step of every turn a page.
+Result<SessionPage> list_everywhere(Connection& connection, TenantKeys& keys, const SessionQuery& query,
                                     const NewerActivities& newer) {
   std::vector<SessionSummary> found;
-  TERTULIA_TRY_AS(Query select, connection.query(kUnfinished));
+  TERTULIA_TRY_AS(Query select, connection.query(query.unfinished ? kUnfinished : kIdle));
+  if (!query.unfinished) {
+    select.bind(micros(*query.idle_since));
+    select.bind(query.status ? static_cast<std::int64_t>(*query.status) : std::int64_t{-1});
+  }
   while (true) {
     TERTULIA_TRY_AS(const bool there, select.step());
     if (!there) return page_of(std::move(found), query);
@@ -112,7 +119,7 @@ Result<SessionPage> list_unfinished(Connection& connection, TenantKeys& keys, co
 Result<SessionPage> list_sessions(Connection& connection, TenantKeys& keys, const SessionQuery& query,
                                   const NewerActivities& newer) {
   TERTULIA_TRY(check_query(query));
-  if (query.unfinished) return list_unfinished(connection, keys, query, newer);
+  if (query.unfinished || query.tenant.empty()) return list_everywhere(connection, keys, query, newer);
   std::optional<SessionCursor> cursor;
   if (!query.cursor.empty()) {
     TERTULIA_TRY_AS(cursor, SessionCursor::parse(query.cursor));

@@ -37,7 +37,7 @@ std::string everything(Trial& t, const SessionKey& key) {
       for (const Message& message : stored.turn.messages()) all += message.block();
     }
   }
-  for (int kind = 0; kind <= static_cast<int>(RecordKind::kQuestion); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(RecordKind::kMemory); ++kind) {
     for (const Record& record : t.records(key, static_cast<RecordKind>(kind))) {
       all += ";" + record.stream.branch.text() + record.stream.scope + std::to_string(record.number) +
              record.key + record.name + record.payload;

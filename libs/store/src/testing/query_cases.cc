@@ -231,6 +231,33 @@ void unfinished_queries(std::vector<StoreCase>& cases) {
                    }});
 }
 
+void other_queries(std::vector<StoreCase>& cases) {
+  cases.push_back({"query", "sessions of the program's own are listed when they are asked for", [](Trial& t) {
+                     t.create(Trial::key("~memory"));
+                     t.create(Trial::key("spoken"));
+                     SessionQuery query{.tenant = Trial::key("spoken").tenant};
+                     t.expect(list(t.store(), query).value().sessions.size() == 1, "the other one alone");
+                     query.own_too = true;
+                     t.expect(list(t.store(), query).value().sessions.size() == 2, "both");
+                   }});
+  cases.push_back({"query", "idle sessions are found, of every tenant", [](Trial& t) {
+                     SessionKey there = Trial::key("there");
+                     there.tenant = TenantId::parse("elsewhere").value();
+                     t.create(Trial::key("here"));
+                     t.create(there);
+                     const Time last = load(t.store(), there).value().session.last_activity;
+                     SessionQuery query{.tenant = {}, .status = SessionStatus::kActive};
+                     query.idle_since = last;
+                     t.expect(list(t.store(), query).value().sessions.empty(), "none was idle before");
+                     query.idle_since = last + std::chrono::hours(1);
+                     t.expect(list(t.store(), query).value().sessions.size() == 2, "both");
+                     query.tenant = there.tenant;
+                     t.expect(list(t.store(), query).value().sessions.size() == 1, "of one tenant");
+                     query.status = SessionStatus::kClosed;
+                     t.expect(list(t.store(), query).value().sessions.empty(), "none is closed");
+                   }});
+}
+
 void record_queries(std::vector<StoreCase>& cases) {
   const auto add = [&](std::string name, auto run) { cases.push_back({"query", std::move(name), run}); };
   static const auto events = [](Trial& t, const SessionKey& key, int scopes, std::uint64_t each) {
@@ -349,6 +376,7 @@ void add_query_cases(std::vector<StoreCase>& cases) {
   listing(cases);
   searching(cases);
   unfinished_queries(cases);
+  other_queries(cases);
   record_queries(cases);
 }
 

@@ -39,6 +39,7 @@ void each_kind(std::vector<StoreCase>& cases) {
       {.kind = RecordKind::kLease, .branch = main_branch()},
       {.kind = RecordKind::kSubmission, .branch = main_branch(), .scope = "key-1"},
       {.kind = RecordKind::kQuestion, .branch = main_branch(), .scope = "turn-1/0"},
+      {.kind = RecordKind::kMemory, .scope = "fact-1"},
   };
   for (const StreamId& stream : streams) {
     const std::string kind(name_of(stream.kind));

@@ -16,6 +16,7 @@
 //                         idempotency key                  was asked
 //   kQuestion    yes      turn/call       that again       asked or      opaque
 //                                                          answered
+//   kMemory      –        the item        source           kind of item  opaque
 #pragma once
 
 #include <cstddef>
@@ -43,6 +44,7 @@ enum class RecordKind : std::uint8_t {
   kLease,
   kSubmission,
   kQuestion,
+  kMemory,
 };
 std::string_view name_of(RecordKind kind);
 Result<RecordKind> record_kind_named(std::string_view name);

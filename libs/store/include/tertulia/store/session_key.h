@@ -21,6 +21,10 @@ struct SessionKey {
   std::string text() const { return tenant.text() + "/" + owner.text() + "/" + session.text(); }
 };
 
+// Ids that begin with '~' are the program's own: such a session holds memories, for example. Nobody is shown
+// them in listings, and what comes from outside may not name them.
+inline bool is_own_session(const SessionId& id) { return id.text().starts_with('~'); }
+
 // Who a program that serves one person is: tenant "local", owner "local".
 SessionKey local_key(SessionId session);
 

@@ -71,6 +71,10 @@ struct SessionQuery {
   // Only sessions with a turn that was begun and not committed: those with a journal. The tenant may then be
   // empty: every tenant, which is what a process asks when it starts.
   bool unfinished = false;
+  // Only sessions in which nothing has happened since. The tenant may then be empty, too.
+  std::optional<Time> idle_since{};
+  // Also the program's own, see is_own_session().
+  bool own_too = false;
   // At most this many, 1 to 1,000.   Default: 50.
   std::size_t limit = 50;
   // SessionPage::next of the page before. Empty: from the start.
