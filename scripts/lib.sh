@@ -17,15 +17,20 @@ PACKAGES=(
   libclang-rt-19-dev
   libcli11-dev
   libcurl4-openssl-dev
+  libdnnl-dev
   libedit-dev
   libfmt-dev
   libgmock-dev
   libgtest-dev
+  libgumbo-dev
+  libhnswlib-dev
   libmd4c-dev
+  libpoppler-cpp-dev
   libre2-dev
   libsodium-dev
-  libsqlite3-dev
   libspdlog-dev
+  libsqlite3-dev
+  libstemmer-dev
   libtomlplusplus-dev
   libzstd-dev
   llvm-19
