@@ -317,7 +317,9 @@ class RandomValues {
                              .tokens = Tokens{count()},
                              .fate = one_of<Fate>(3),
                              .reason = one_of<FateReason>(11),
-                             .score = coin() ? fraction() : 0});
+                             .score = coin() ? fraction() : 0,
+                             .index = count(),
+                             .more = count()});
     }
   }
   void make(AgentSpec& value) {
