@@ -17,13 +17,17 @@ PACKAGES=(
   libclang-rt-19-dev
   libcli11-dev
   libcurl4-openssl-dev
+  libdnnl-dev
   libfmt-dev
   libgmock-dev
   libgtest-dev
+  libhnswlib-dev
+  libpoppler-cpp-dev
   libre2-dev
   libsodium-dev
   libsqlite3-dev
   libspdlog-dev
+  libstemmer-dev
   libtomlplusplus-dev
   libzstd-dev
   llvm-19
