@@ -16,6 +16,7 @@ void describe(Fields& fields, typename Fields::template Ref<ReceiptItem> item) {
   fields.optional("score", item.score);
   fields.optional("index", item.index);
   fields.optional("more", item.more);
+  fields.optional("text", item.text);
 }
 
 template <class Fields>

@@ -319,7 +319,8 @@ class RandomValues {
                              .reason = one_of<FateReason>(11),
                              .score = coin() ? fraction() : 0,
                              .index = count(),
-                             .more = count()});
+                             .more = count(),
+                             .text = text()});
     }
   }
   void make(AgentSpec& value) {
