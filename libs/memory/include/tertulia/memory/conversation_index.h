@@ -33,7 +33,8 @@ struct IndexedMessage {
   std::optional<Time> time{};
 };
 
-// The text of a message as it is indexed: its text parts and what is said of its pictures; no tool results.
+// A message as it is indexed: what it says in words, without reasoning, tool calls and tool results. Its
+// speaker is its author, or its role where it names none.
 IndexedMessage indexed_message(const Message& message, std::string conversation, std::uint64_t place);
 
 // Concurrency: as a value; searching (const) from any number of threads at a time.

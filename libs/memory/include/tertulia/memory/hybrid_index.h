@@ -94,7 +94,7 @@ class HybridIndex {
   std::size_t size() const;
   bool contains(std::string_view id) const;
 
-  // The best first; equal scores in the order in which they were added.
+  // The best first; equal scores in the order of their ids.
   std::vector<Found> search(const IndexQuery& query) const;
   // The ids of what stands before and behind it in its sequence, up to `reach` on each side, in order and
   // without itself.

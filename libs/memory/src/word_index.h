@@ -1,0 +1,45 @@
+// Which items hold which words, and how much a word says (BM25).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tertulia {
+
+// Labels are dense numbers from 0. A value; const functions from any number of threads at a time.
+class WordIndex {
+ public:
+  // `label` must not be there.
+  void add(std::uint32_t label, std::span<const std::string> terms);
+  void remove(std::uint32_t label);
+
+  // Terms of an item, repetitions counted.
+  std::uint32_t length(std::uint32_t label) const { return documents_[label].length; }
+  double average_length() const { return count_ == 0 ? 0 : double(total_length_) / double(count_); }
+
+  // Adds to scores[label] what the terms weigh in each item that has one, as a share of what an item with all
+  // of them could have: 0 to about 1. The labels that got something, each once. `scores` must be zeros.
+  std::vector<std::uint32_t> score(std::span<const std::string> terms, std::vector<float>& scores) const;
+
+ private:
+  struct Posting {
+    std::uint32_t label;
+    std::uint32_t times;
+  };
+  struct Document {
+    std::uint32_t length = 0;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> terms;
+  };
+
+  std::unordered_map<std::string, std::uint32_t> ids_;
+  std::vector<std::vector<Posting>> postings_;
+  std::vector<Document> documents_;
+  std::size_t count_ = 0;
+  std::uint64_t total_length_ = 0;
+};
+
+}  // namespace tertulia
