@@ -76,7 +76,8 @@ void finish_receipt(TurnWork& work, Receipt& receipt, const std::string& model, 
   SentPrompt sent{view, tools.empty() ? std::string() : hash_of(text_of_tools(tools))};
   if (work.trail->last) receipt.shared_prefix = shared_prefix(*work.trail->last, sent);
   work.trail->last = std::move(sent);
-  work.prompt_tokens = receipt.total;
+  work.prompt_tokens = receipt.total + receipt.output_reserve;
+  work.history_tokens = tokens_in(receipt, Tier::kHistory);
 }
 
 }  // namespace

@@ -6,11 +6,13 @@ namespace {
 // Whether the turn should stop before its next step.
 Result<void> check_stop(const TurnWork& work) { return work.live->cancel.token().check(); }
 
-// The provider found the prompt too long. Whether it is worth one more attempt, with half of it: the history
+// The provider found the prompt too long. Whether it is worth one more attempt, with half of the history: that
 // has not grown by the call that failed.
 bool tighten_budget(TurnWork& work, const Error& error) {
   if (error.code() != ErrorCode::kContextOverflow || work.tighter_budget) return false;
-  work.tighter_budget = Tokens{number(work.prompt_tokens) / 2};
+  const std::uint64_t history = number(work.history_tokens);
+  if (history == 0) return false;
+  work.tighter_budget = Tokens{number(work.prompt_tokens) - history / 2};
   Event event;
   event.kind = EventKind::kContextCompacted;
   event.text = error.message();

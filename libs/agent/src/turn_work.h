@@ -120,8 +120,10 @@ struct TurnWork {
   std::vector<ContextItem> context;
   // A summary of the history was asked for in this turn.
   bool summarised = false;
-  // What the last prompt cost, and what the next one may, after the provider found one too long.
+  // What the last prompt cost with its answer, its history in that, and what the next one may cost after the
+  // provider found one too long.
   Tokens prompt_tokens{};
+  Tokens history_tokens{};
   std::optional<Tokens> tighter_budget;
   std::optional<EndReason> ended;
 

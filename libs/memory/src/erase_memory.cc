@@ -38,34 +38,19 @@ std::vector<MessageId> messages_of(Store& store, const SessionKey& key) {
   return ids;
 }
 
-bool is_collection(const SessionId& id) { return id.text().starts_with("~memory."); }
-
-// Collections of the tenant that messages of the owner may have gone into.
-Result<std::vector<CollectionId>> collections_near(Store& store, const TenantId& tenant,
-                                                   const OwnerId& owner) {
-  std::vector<CollectionId> found;
-  TERTULIA_TRY_AS(const OwnerId shared, OwnerId::parse("~shared"));
-  for (const OwnerId& whose : {owner, shared}) {
-    TERTULIA_TRY_AS(const std::vector<SessionKey> keys, sessions_of(store, tenant, whose));
-    for (const SessionKey& key : keys) {
-      if (is_collection(key.session)) found.push_back({key.tenant, key.owner, key.session});
-    }
-  }
-  return found;
-}
-
-Result<std::size_t> forget_from(Memory& memory, const std::vector<CollectionId>& collections,
+Result<std::size_t> forget_from(const Memory& memory, const SessionKey& key,
                                 const std::vector<MessageId>& messages) {
   std::size_t count = 0;
   if (messages.empty()) return count;
-  for (const CollectionId& collection : collections) {
-    TERTULIA_TRY_AS(const ForgetReport report, memory.semantic().forget(collection, {.messages = messages}));
-    count += report.removed + report.changed;
+  for (const auto& source : memory.sources()) {
+    TERTULIA_TRY_AS(const std::size_t forgotten, source->forget_messages(key.tenant, key.owner, messages));
+    count += forgotten;
   }
   return count;
 }
 
-// The texts of prompts that showed an item, in every session of the owner.
+}  // namespace
+
 Result<std::size_t> forget_prompt_parts(Store& store, const TenantId& tenant, const OwnerId& owner,
                                         const std::string& item) {
   RecordQuery query{
@@ -86,28 +71,22 @@ Result<std::size_t> forget_prompt_parts(Store& store, const TenantId& tenant, co
   }
 }
 
-}  // namespace
-
 Result<ErasedMemory> Memory::erase_owner(const TenantId& tenant, const OwnerId& owner) {
   ErasedMemory report;
   TERTULIA_TRY_AS(const std::vector<SessionKey> keys, sessions_of(store(), tenant, owner));
-  TERTULIA_TRY_AS(const std::vector<CollectionId> collections, collections_near(store(), tenant, owner));
   for (const SessionKey& key : keys) {
     if (is_own_session(key.session)) continue;
-    TERTULIA_TRY_AS(const std::size_t items, forget_from(*this, collections, messages_of(store(), key)));
+    TERTULIA_TRY_AS(const std::size_t items, forget_from(*this, key, messages_of(store(), key)));
     report.items += items;
   }
   TERTULIA_TRY_AS(report.sessions, tertulia::erase(store(), {.tenant = tenant, .owner = owner}));
-  semantic().drop_owner(tenant, owner);
-  episodic().drop_owner(tenant, owner);
+  for (const auto& source : sources()) source->drop_owner(tenant, owner);
   return report;
 }
 
 Result<ErasedMemory> Memory::erase_session(const SessionKey& key) {
   ErasedMemory report;
-  TERTULIA_TRY_AS(const std::vector<CollectionId> collections,
-                  collections_near(store(), key.tenant, key.owner));
-  TERTULIA_TRY_AS(report.items, forget_from(*this, collections, messages_of(store(), key)));
+  TERTULIA_TRY_AS(report.items, forget_from(*this, key, messages_of(store(), key)));
   // Prompts of other sessions may have shown its episodes.
   TERTULIA_TRY_AS(const std::vector<Episode> episodes, episodic().list(key.tenant, key.owner));
   for (const Episode& episode : episodes) {
@@ -118,16 +97,7 @@ Result<ErasedMemory> Memory::erase_session(const SessionKey& key) {
     ++report.episodes;
   }
   TERTULIA_TRY_AS(report.sessions, tertulia::erase(store(), {key.tenant, key.owner, key.session}));
-  episodic().drop_owner(key.tenant, key.owner);
-  return report;
-}
-
-Result<ErasedMemory> Memory::forget_item(const CollectionId& collection, const std::string& item) {
-  ErasedMemory report;
-  TERTULIA_TRY_AS(const ForgetReport forgotten, semantic().forget(collection, {.items = {item}}));
-  report.items = forgotten.removed;
-  TERTULIA_TRY_AS(report.prompt_parts,
-                  forget_prompt_parts(store(), collection.tenant, collection.owner, item));
+  for (const auto& source : sources()) source->drop_owner(key.tenant, key.owner);
   return report;
 }
 

@@ -56,7 +56,8 @@ class Reaping {
     TERTULIA_TRY_AS(const std::vector<SessionSummary> idle,
                     active_before(store_, now - limits_.idle_timeout));
     for (const SessionSummary& session : idle) close(session, EndReason::kIdleTimeout, report_.idle);
-    TERTULIA_TRY_AS(const std::vector<SessionSummary> rest, active_before(store_, now));
+    // All of them, those that are in use just now too.
+    TERTULIA_TRY_AS(const std::vector<SessionSummary> rest, active_before(store_, now + limits_.max_session));
     for (const SessionSummary& session : rest) {
       if (session.damaged || session.created_at > now - limits_.max_session) continue;
       const Result<Time> since = open_since(store_, session);

@@ -32,7 +32,6 @@ struct Memory::Impl {
   std::shared_ptr<Store> store;
   Env& env;
   MemoryOptions options;
-  SemanticMemory semantic;
   EpisodicMemory episodic;
   ProceduralMemory procedural;
   std::vector<std::shared_ptr<ContextSource>> sources{};
@@ -41,7 +40,6 @@ struct Memory::Impl {
       : store(std::move(durable)),
         env(environment),
         options(std::move(given)),
-        semantic(*store, env, options.embedder),
         episodic(*store, env, options.embedder),
         procedural(*store, env, options.embedder) {}
 };
@@ -50,32 +48,13 @@ Memory::Memory(std::shared_ptr<Store> store, Env& env, MemoryOptions options) {
   if (!options.embedder) options.embedder = static_embedder();
   impl_ = std::make_unique<Impl>(std::move(store), env, std::move(options));
   impl_->sources.push_back(std::make_shared<ProcedureSource>(impl_->procedural));
-  impl_->sources.push_back(std::make_shared<KnowledgeSource>(*this));
   impl_->sources.push_back(std::make_shared<EpisodeSource>(impl_->episodic, env));
 }
 Memory::~Memory() = default;
 
 Store& Memory::store() const { return *impl_->store; }
-SemanticMemory& Memory::semantic() const { return impl_->semantic; }
 EpisodicMemory& Memory::episodic() const { return impl_->episodic; }
 ProceduralMemory& Memory::procedural() const { return impl_->procedural; }
-
-Result<std::vector<CollectionId>> Memory::collections(const SessionKey& key, const AgentId& agent) const {
-  std::vector<CollectionId> all;
-  TERTULIA_TRY_AS(CollectionId mine, user_collection(key.tenant, key.owner));
-  all.push_back(std::move(mine));
-  if (!agent.empty()) {
-    TERTULIA_TRY_AS(CollectionId ours, user_collection(key.tenant, key.owner, agent));
-    all.push_back(std::move(ours));
-    TERTULIA_TRY_AS(CollectionId its, agent_collection(key.tenant, agent));
-    all.push_back(std::move(its));
-  }
-  for (const std::string& name : impl_->options.shared) {
-    TERTULIA_TRY_AS(CollectionId shared, shared_collection(key.tenant, name));
-    all.push_back(std::move(shared));
-  }
-  return all;
-}
 
 void Memory::add_source(std::shared_ptr<ContextSource> source) {
   impl_->sources.push_back(std::move(source));

@@ -1,32 +1,16 @@
 #include "memory_sources.h"
 
 #include <chrono>
-#include <ctime>
 #include <utility>
 
 namespace tertulia {
-namespace {
-
-// What was found besides, told in the receipt with the reason why it is not shown.
-constexpr std::size_t kAlsoFound = 3;
 
 std::string day_of(Time time) {
-  const auto day = std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(time));
-  std::string text = std::to_string(static_cast<int>(day.year())) + "-";
-  const unsigned month = static_cast<unsigned>(day.month());
-  const unsigned number = static_cast<unsigned>(day.day());
-  text += (month < 10 ? "0" : "") + std::to_string(month) + "-";
-  return text + (number < 10 ? "0" : "") + std::to_string(number);
+  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(time));
+  const auto two = [](unsigned number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  return std::to_string(static_cast<int>(day.year())) + "-" + two(static_cast<unsigned>(day.month())) + "-" +
+         two(static_cast<unsigned>(day.day()));
 }
-
-std::string source_of(const Recalled& found) {
-  if (found.item.kind == MemoryKind::kFact) return "what is known since " + day_of(found.item.time);
-  std::string source = found.item.source;
-  for (const std::string& heading : found.item.heading_path) source += " › " + heading;
-  return source;
-}
-
-}  // namespace
 
 Result<std::vector<ContextItem>> ProcedureSource::retrieve(const ContextRequest& request) {
   std::vector<ContextItem> items;
@@ -40,32 +24,6 @@ Result<std::vector<ContextItem>> ProcedureSource::retrieve(const ContextRequest&
                    .source = "procedure " + match->procedure.name,
                    .text = text_of(match->procedure),
                    .score = match->score});
-  return items;
-}
-
-Result<std::vector<ContextItem>> KnowledgeSource::retrieve(const ContextRequest& request) {
-  std::vector<ContextItem> items;
-  const MemoryConfig& config = request.config;
-  if (!config.semantic_enabled || config.semantic_top_k == 0) return items;
-  TERTULIA_TRY_AS(const std::vector<CollectionId> collections,
-                  memory_.collections(request.key, request.agent));
-  TERTULIA_TRY_AS(const std::vector<Recalled> found,
-                  memory_.semantic().recall(collections, request.question,
-                                            {.top_k = config.semantic_top_k + kAlsoFound,
-                                             .hybrid = config.semantic_hybrid,
-                                             .cancel = request.cancel}));
-  for (const Recalled& one : found) {
-    ContextItem item{.tier = Tier::kKnowledge,
-                     .id = one.item.id,
-                     .source = source_of(one),
-                     .text = one.text,
-                     .score = one.score};
-    if (one.score < config.semantic_min_score) item.reason = FateReason::kLowScore;
-    if (items.size() >= config.semantic_top_k && item.reason == FateReason::kFits) {
-      item.reason = FateReason::kTierLimit;
-    }
-    items.push_back(std::move(item));
-  }
   return items;
 }
 

@@ -1,6 +1,7 @@
-// The three sources that every memory has.
+// The sources that every memory has.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,25 +20,21 @@ class ProcedureSource final : public ContextSource {
   ProceduralMemory& procedures_;
 };
 
-class KnowledgeSource final : public ContextSource {
- public:
-  explicit KnowledgeSource(const Memory& memory) : memory_(memory) {}
-  std::string_view name() const override { return "knowledge"; }
-  Result<std::vector<ContextItem>> retrieve(const ContextRequest& request) override;
-
- private:
-  const Memory& memory_;
-};
-
 class EpisodeSource final : public ContextSource {
  public:
   EpisodeSource(EpisodicMemory& episodes, Env& env) : episodes_(episodes), env_(env) {}
   std::string_view name() const override { return "episodes"; }
   Result<std::vector<ContextItem>> retrieve(const ContextRequest& request) override;
+  void drop_owner(const TenantId& tenant, const OwnerId& owner) override {
+    episodes_.drop_owner(tenant, owner);
+  }
 
  private:
   EpisodicMemory& episodes_;
   Env& env_;
 };
+
+// As 2026-11-16.
+std::string day_of(Time time);
 
 }  // namespace tertulia

@@ -3,6 +3,8 @@
 // Its answers are shown for one turn, with their source, and never become part of the transcript.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,15 @@ class ContextSource {
   virtual std::string_view name() const = 0;
   // In each tier the best first; also what was found and is not to be shown, with the reason.
   virtual Result<std::vector<ContextItem>> retrieve(const ContextRequest& request) = 0;
+
+  // Messages of an owner are about to be erased: what the source keeps that came only from them goes, and
+  // what also came from others no longer names them. How many items that were. May block.
+  virtual Result<std::size_t> forget_messages(const TenantId& /*tenant*/, const OwnerId& /*owner*/,
+                                              std::span<const MessageId> /*messages*/) {
+    return 0;
+  }
+  // Everything of an owner was erased from the store: what is held of it in RAM goes.
+  virtual void drop_owner(const TenantId& /*tenant*/, const OwnerId& /*owner*/) {}
 };
 
 }  // namespace tertulia

@@ -1,6 +1,7 @@
 // Memory: everything an agent remembers beside the conversation it is in.
 //
 //   auto memory = std::make_shared<Memory>(store, real_env());
+//   memory->add_source(knowledge_source(semantic_memory));
 //   auto agent = AgentBuilder().with_session_store(store).with_memory_of(memory).build().value();
 //
 // For each turn its sources are asked at the same time, each with a deadline; what is late or broken is
@@ -20,7 +21,6 @@
 #include "tertulia/memory/episodic_memory.h"
 #include "tertulia/memory/lifecycle.h"
 #include "tertulia/memory/procedural_memory.h"
-#include "tertulia/memory/semantic_memory.h"
 #include "tertulia/model/embedder.h"
 #include "tertulia/store/store.h"
 #include "tertulia/tools/tool.h"
@@ -30,9 +30,6 @@ namespace tertulia {
 struct MemoryOptions {
   // Null: static_embedder().
   std::shared_ptr<Embedder> embedder{};
-  // Names of shared collections that every agent of the tenant may recall from, beside what it knows itself
-  // and what it knows of the user.
-  std::vector<std::string> shared{};
 };
 
 // What was erased, and where.
@@ -40,9 +37,8 @@ struct ErasedMemory {
   EraseReport sessions;
   std::size_t episodes = 0;
   std::size_t items = 0;
-  // Texts of past prompts.
+  // Texts of past prompts, in sessions that stay.
   std::size_t prompt_parts = 0;
-  std::size_t summaries = 0;
 };
 
 // Concurrency: any thread. What blocks says so.
@@ -55,14 +51,10 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   Store& store() const;
-  SemanticMemory& semantic() const;
   EpisodicMemory& episodic() const;
   ProceduralMemory& procedural() const;
 
-  // The collections that are recalled for a user of an agent.
-  Result<std::vector<CollectionId>> collections(const SessionKey& key, const AgentId& agent) const;
-
-  // Procedures, knowledge and episodes, then what was added. Add before the first turn.
+  // Procedures and episodes, then what was added. Add before the first turn.
   void add_source(std::shared_ptr<ContextSource> source);
   const std::vector<std::shared_ptr<ContextSource>>& sources() const;
 
@@ -79,8 +71,6 @@ class Memory {
   Result<ErasedMemory> erase_owner(const TenantId& tenant, const OwnerId& owner);
   // One session, and what was remembered from it: facts and chunks that came only from its messages.
   Result<ErasedMemory> erase_session(const SessionKey& key);
-  // What was remembered, by its id: item, its vector, and the texts of prompts that showed it.
-  Result<ErasedMemory> forget_item(const CollectionId& collection, const std::string& item);
 
  private:
   struct Impl;

@@ -43,6 +43,10 @@ Record prompt_part_record(const BranchId& branch, const TurnId& turn, std::size_
 Result<PromptPart> prompt_part_of(const Record& record);
 bool is_prompt_part(const Record& record);
 
+// The texts of prompts that showed an item, in every session of the owner. How many went. Blocks.
+Result<std::size_t> forget_prompt_parts(Store& store, const TenantId& tenant, const OwnerId& owner,
+                                        const std::string& item);
+
 // The receipts of a turn, or of the latest turn that has any on the branch; in the order of its model calls.
 // kNoTurn if there are none.
 Result<std::vector<Receipt>> read_receipts(Store& store, const SessionKey& key, const TurnId& turn);
