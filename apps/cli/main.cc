@@ -54,6 +54,8 @@ void add_commands(CLI::App& app, Context& context) {
   add_sessions(app, context);
   add_branches(app, context);
   add_messages(app, context);
+  add_explain(app, context);
+  add_erase(app, context);
   add_verify(app, context);
   add_backup(app, context);
   add_doctor(app, context);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tertulia/agent/agent.h"
+#include "tertulia/memory/memory.h"
 #include "tertulia/model/scripted_model.h"
 
 #include "mortal_store.h"
@@ -39,7 +40,15 @@ class Home {
 struct Process {
   std::shared_ptr<MortalStore> store;
   std::shared_ptr<Life> life;
+  std::shared_ptr<Memory> memory;
   std::optional<Agent> agent;
+};
+
+// What the story says is remembered.
+struct Remembered {
+  std::map<std::string, std::string> notes;
+  // "hangs", "fails", or empty.
+  std::string mode;
 };
 
 // A run that was begun, and what was told of it.
@@ -122,6 +131,21 @@ class World {
   void bury_the_dead();
   void wait_for_recovery();
 
+  // world_memory.cc: what is remembered.
+  void attach_memory(Process& process, AgentBuilder& builder);
+  bool memory_setting(Words& words);
+  Memory& memory();
+  SessionKey key_of(const std::string& session) const;
+  void end_session(Words& words, const Line& line);
+  void reap(Words& words, const Line& line);
+  void episodes(Words& words, const Line& line);
+  std::vector<std::string> episode_lines(const std::string& session);
+  void pin(Words& words, const Line& line);
+  void receipt(Words& words, const Line& line);
+  void prompts(Words& words, const Line& line);
+  void erase_memory(Words& words, const Line& line);
+  void no_trace(Words& words, const Line& line);
+
   // world_checks.cc: what must be.
   void says(const std::string& text);
   void error(Words& words, const Line& line);
@@ -148,6 +172,11 @@ class World {
   const std::shared_ptr<Ledger> ledger_ = std::make_shared<Ledger>();
   std::string system_;
   AgentLimits limits_;
+  const std::filesystem::path directory_;
+  bool remembers_ = false;
+  MemoryConfig memory_;
+  Remembered remembered_;
+  std::vector<Procedure> procedures_;
   OnReturn on_return_ = OnReturn::kResume;
   bool persist_ = true;
   std::vector<ToolPlan> tools_;

@@ -29,7 +29,7 @@ void Home::reopen() {
 }
 
 World::World(const std::string& store_kind, const std::filesystem::path& directory)
-    : home_(store_kind, directory) {}
+    : home_(store_kind, directory), directory_(directory) {}
 
 World::~World() {
   for (auto& [number, process] : processes_) end_process(process);
@@ -67,6 +67,8 @@ void World::agent(Words& words, const Line& line) {
 void World::setting(Words words) {
   if (words.take("system")) {
     system_ = words.rest();
+  } else if (memory_setting(words)) {
+    // It was one of the memory's.
   } else if (words.take("saved by hand")) {
     persist_ = false;
   } else if (words.take("rejects closed sessions")) {
@@ -222,8 +224,10 @@ Process World::open_process(bool recover) {
   spec.name = "agent";
   spec.on_return = on_return_;
   spec.limits = limits_;
+  spec.memory = memory_;
   spec.system_prompt = system_;
   builder.with_spec(std::move(spec));
+  attach_memory(process, builder);
   for (const ToolPlan& plan : tools_) builder.with_tool(make_story_tool(plan, ledger_, process.life));
   Result<Agent> made = builder.build();
   if (!made) fail("the agent cannot be made: " + made.error().message());
@@ -235,6 +239,7 @@ Process World::open_process(bool recover) {
 void World::end_process(Process& process) {
   if (process.store && process.store->dead()) process.life->end();
   process.agent.reset();
+  process.memory.reset();
   if (process.life) process.life->end();
   process.store.reset();
 }

@@ -14,6 +14,7 @@ struct AgentBuilder::Parts {
   std::string model_name;
   std::shared_ptr<ToolRegistry> tools = std::make_shared<ToolRegistry>();
   std::optional<PermissionPolicy> permissions;
+  std::shared_ptr<Memory> memory;
   std::shared_ptr<Store> store;
   std::optional<std::filesystem::path> directory;
   std::shared_ptr<Engine> engine;
@@ -64,6 +65,11 @@ AgentBuilder& AgentBuilder::with_limits(AgentLimits limits) {
 
 AgentBuilder& AgentBuilder::with_memory(MemoryConfig memory) {
   parts_->spec.memory = std::move(memory);
+  return *this;
+}
+
+AgentBuilder& AgentBuilder::with_memory_of(std::shared_ptr<Memory> memory) {
+  parts_->memory = std::move(memory);
   return *this;
 }
 
@@ -127,6 +133,7 @@ Result<Agent> AgentBuilder::build() {
   definition->model_name = parts_->model_name;
   definition->tools = parts_->tools;
   definition->permissions = parts_->permissions;
+  definition->memory = parts_->memory;
   if (definition->spec.model.empty()) {
     definition->spec.model = parts_->model_name.empty() ? "custom" : parts_->model_name;
   }

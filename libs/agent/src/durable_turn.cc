@@ -164,7 +164,7 @@ Commit DurableTurn::commit_of(const TurnEnd& end, Revision seen, const Event& la
     commit.changes.emplace_back(PutSession{std::move(session)});
   }
   commit.changes.emplace_back(
-      AppendTurn{.branch = branch, .turn = end.turn, .tool_calls = end.tool_calls, .state = std::nullopt});
+      AppendTurn{.branch = branch, .turn = end.turn, .tool_calls = end.tool_calls, .state = end.state});
   for (const Record& receipt : end.receipts) commit.changes.emplace_back(AddRecord{receipt});
   if (!live_.idempotency_key.empty()) commit.changes.emplace_back(submission_record(end, seen));
   std::string all = events.empty() ? "[" : events.substr(0, events.size() - 1) + ",";
@@ -220,7 +220,8 @@ Task<Result<Revision>> DurableTurn::commit(TurnEnd end) {
   ++seat_.numbers.events;
   held_ = false;
   seat_.open = false;
-  session_.committed(*revision, end.ended);
+  session_.committed(*revision, end.ended, engine_.env.clock().now());
+  if (end.state) seat_.branch.state = *end.state;
   seat_.branch.transcript.append(end.turn, *revision);
   live_.log.add_saved(std::move(last));
   co_return revision;

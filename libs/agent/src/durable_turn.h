@@ -8,6 +8,7 @@
 
 #include "async_mutex.h"
 #include "engine_core.h"
+#include "prompt_trail.h"
 #include "turn_writer.h"
 
 namespace tertulia {
@@ -22,6 +23,8 @@ struct BranchSeat {
   bool open = false;
   // Somebody of this engine has written to the branch since it was last asked to run something.
   bool begun = false;
+  // Never null.
+  PromptTrailPtr trail = std::make_shared<PromptTrail>();
 };
 
 // What all branches of a session share: the session as it was last seen.
@@ -46,8 +49,9 @@ class SessionSeat {
     MutexLock lock(mutex_);
     if (number(session.revision) >= number(session_.revision)) session_ = session;
   }
-  void committed(Revision revision, const std::optional<EndReason>& ended) {
+  void committed(Revision revision, const std::optional<EndReason>& ended, Time now) {
     MutexLock lock(mutex_);
+    session_.last_activity = std::max(session_.last_activity, now);
     if (number(revision) <= number(session_.revision)) return;
     session_.revision = revision;
     session_.status = ended ? SessionStatus::kClosed : SessionStatus::kActive;

@@ -85,12 +85,17 @@ Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::st
                       .finish = work.finish,
                       .reason = std::move(reason)};
   TERTULIA_CO_TRY_AS(Turn turn, Turn::seal(work.draft));
+  if (work.durable) TERTULIA_CO_TRY(co_await keep_prompt_parts(work));
+  TERTULIA_CO_TRY(co_await add_episode(work));
+  std::optional<MiddlewareState> state;
+  if (work.state_changed) state = work.branch_state;
   std::ranges::sort(work.tool_records, {}, &ToolCallRecord::number);
   TERTULIA_CO_TRY_AS(outcome.revision,
                      co_await work.writer.commit({.turn = std::move(turn),
                                                   .tool_calls = std::move(work.tool_records),
                                                   .receipts = std::move(work.receipts),
                                                   .status = status,
+                                                  .state = std::move(state),
                                                   .reason = outcome.reason,
                                                   .ended = work.ended}));
   co_return outcome;

@@ -3,6 +3,8 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "tertulia/memory/overlay.h"
+
 #include "passing_turn.h"
 #include "past_turn.h"
 #include "run_options_form.h"
@@ -34,6 +36,8 @@ TurnWork work_for(EngineCore& core, const Submission& submission, const LiveTurn
                   .transcript = branch.transcript,
                   .revision = revision,
                   .deadline = Deadline::after(timeout, core.env.clock()),
+                  .branch_state = branch.state,
+                  .forked_from = branch.forked_from,
                   .draft = TurnDraft(live->id())};
 }
 
@@ -103,6 +107,16 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
     call.approval = open.approval;
     call.recovery = open.recovery;
   }
+}
+
+// Somebody has come back to a session that had ended: an agent that begins afresh is not shown its history.
+Result<void> begin_anew(TurnWork& work) {
+  if (work.agent->spec.on_return != OnReturn::kFresh) return {};
+  TERTULIA_TRY_AS(HistoryOverlay overlay, overlay_in(work.branch_state));
+  overlay.hidden_before = work.transcript.size();
+  put_overlay(work.branch_state, overlay);
+  work.state_changed = true;
+  return {};
 }
 
 JournalEntry::Step start_note(const Submission& submission, Revision seen) {
@@ -235,6 +249,9 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   work.session_state = [&seat = desk.seat] { return seat.session().state; };
+  work.trail = slot.seat.trail;
+  work.durable = true;
+  if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
   for (const Message& message : submission.input) TERTULIA_CO_TRY(work.draft.add(message));
   live->log.add_hidden(started_event());
   TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, work.revision)}));
@@ -256,6 +273,9 @@ Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bra
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   work.session_state = [&seat = desk.seat] { return seat.session().state; };
+  work.trail = slot.seat.trail;
+  work.durable = true;
+  if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
   const NextStep next = slot.unfinished->next;
   std::string reason = slot.unfinished->abandon_reason;
   const bool abandon = asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;

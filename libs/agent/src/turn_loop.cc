@@ -6,14 +6,31 @@ namespace {
 // Whether the turn should stop before its next step.
 Result<void> check_stop(const TurnWork& work) { return work.live->cancel.token().check(); }
 
+// The provider found the prompt too long. Whether it is worth one more attempt, with half of the history: that
+// has not grown by the call that failed.
+bool tighten_budget(TurnWork& work, const Error& error) {
+  if (error.code() != ErrorCode::kContextOverflow || work.tighter_budget) return false;
+  const std::uint64_t history = number(work.history_tokens);
+  if (history == 0) return false;
+  work.tighter_budget = Tokens{number(work.prompt_tokens) - history / 2};
+  Event event;
+  event.kind = EventKind::kContextCompacted;
+  event.text = error.message();
+  work.live->log.add(std::move(event));
+  return true;
+}
+
 // docs/life-of-a-turn.md tells each step; the numbers are the same. Step 1, what a crash left, is done before
 // the loop begins: the work then starts with a response whose calls are open, or with an answer.
 Task<Result<void>> run_steps(TurnWork& work) {
+  if (!work.response && !work.answered) co_await recall_memory(work);  // 2
   while (!work.answered) {
     TERTULIA_CO_TRY(check_stop(work));
     if (!work.response) {
-      TERTULIA_CO_TRY_AS(View view, prepare_view(work));                 // 2
-      TERTULIA_CO_TRY(co_await let_model_speak(work, std::move(view)));  // 3
+      TERTULIA_CO_TRY_AS(View view, co_await prepare_view(work));             // 2
+      Result<void> spoken = co_await let_model_speak(work, std::move(view));  // 3
+      if (!spoken && tighten_budget(work, spoken.error())) continue;
+      TERTULIA_CO_TRY(std::move(spoken));
     }
     if (work.response) {
       plan_tools(work);                                 // 4
@@ -43,6 +60,7 @@ Ending ending_for(const TurnWork& work, const Error& error) {
     case ErrorCode::kRateLimited:
     case ErrorCode::kModelKey:
     case ErrorCode::kBadStream:
+    case ErrorCode::kContextOverflow:
     case ErrorCode::kStorageFull:
     case ErrorCode::kScriptMismatch:
       return Ending::kPark;

@@ -10,12 +10,14 @@
 
 #include "tertulia/agent/agent_definition.h"
 #include "tertulia/agent/run_options.h"
+#include "tertulia/conversation/branch.h"
 #include "tertulia/conversation/journal.h"
 #include "tertulia/conversation/transcript.h"
 
 #include "async.h"
 #include "engine_core.h"
 #include "live_turn.h"
+#include "prompt_trail.h"
 #include "turn_writer.h"
 
 namespace tertulia {
@@ -80,6 +82,15 @@ struct TurnWork {
   Transcript transcript;
   Revision revision{};
   Deadline deadline;
+  // The branch-scoped state as the turn found it.
+  MiddlewareState branch_state;
+  // It is to be stored with the turn.
+  bool state_changed = false;
+  std::optional<ForkOrigin> forked_from;
+  // What the last model call of the branch left. Never null.
+  PromptTrailPtr trail = std::make_shared<PromptTrail>();
+  // The turn's records are stored.
+  bool durable = false;
 
   // Input, answers and closed tool groups so far.
   TurnDraft draft;
@@ -103,6 +114,17 @@ struct TurnWork {
   std::vector<ToolCallRecord> tool_records;
   std::uint64_t asset_count = 0;
   std::vector<Record> receipts;
+  // Texts of the turn's prompts that no transcript has.
+  std::vector<PromptPart> prompt_parts;
+  // What was retrieved for the turn's message.
+  std::vector<ContextItem> context;
+  // A summary of the history was asked for in this turn.
+  bool summarised = false;
+  // What the last prompt cost with its answer, its history in that, and what the next one may cost after the
+  // provider found one too long.
+  Tokens prompt_tokens{};
+  Tokens history_tokens{};
+  std::optional<Tokens> tighter_budget;
   std::optional<EndReason> ended;
 
   // The session-scoped state, as it was last seen.
@@ -119,8 +141,15 @@ struct TurnWork {
 PlannedCall planned_call(const ToolSetPtr& tools, const Part& part, std::uint32_t number);
 
 // The steps, in the order of docs/life-of-a-turn.md.
-Result<View> prepare_view(TurnWork& work);
+Task<void> recall_memory(TurnWork& work);
+Task<Result<View>> prepare_view(TurnWork& work);
+// The history before message `before` becomes a summary. False if it did not: nothing has changed then.
+Task<bool> summarise_history(TurnWork& work, std::uint64_t before);
 Task<Result<void>> let_model_speak(TurnWork& work, View view);
+// Adds the texts of the turn's prompts that are not stored yet to its receipts.
+Task<Result<void>> keep_prompt_parts(TurnWork& work);
+// If the conversation ends with this turn, adds its episode.
+Task<Result<void>> add_episode(TurnWork& work);
 void plan_tools(TurnWork& work);
 Task<Result<void>> ask_permissions(TurnWork& work);
 Task<Result<void>> note_intents(TurnWork& work);

@@ -22,6 +22,8 @@ struct TurnEnd {
   std::vector<ToolCallRecord> tool_calls;
   std::vector<Record> receipts;
   TurnStatus status = TurnStatus::kCommitted;
+  // The branch-scoped state after the turn, if it changed.
+  std::optional<MiddlewareState> state{};
   // Why it was interrupted.
   std::string reason;
   // The conversation is over, and this is why.

@@ -317,7 +317,10 @@ class RandomValues {
                              .tokens = Tokens{count()},
                              .fate = one_of<Fate>(3),
                              .reason = one_of<FateReason>(11),
-                             .score = coin() ? fraction() : 0});
+                             .score = coin() ? fraction() : 0,
+                             .index = count(),
+                             .more = count(),
+                             .text = text()});
     }
   }
   void make(AgentSpec& value) {

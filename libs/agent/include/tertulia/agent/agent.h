@@ -92,6 +92,8 @@ class AgentBuilder {
   AgentBuilder& with_spec(AgentSpec spec);
   AgentBuilder& with_limits(AgentLimits limits);
   AgentBuilder& with_memory(MemoryConfig memory);
+  // What it remembers beside the conversation. Default: nothing.
+  AgentBuilder& with_memory_of(std::shared_ptr<Memory> memory);
 
   // "offline", "openai", "anthropic", …: what make_model knows.
   AgentBuilder& with_provider(std::string_view provider, std::string_view model, Secret key = {});

@@ -7,6 +7,7 @@
 
 #include "tertulia/agent/permissions.h"
 #include "tertulia/conversation/agent_spec.h"
+#include "tertulia/memory/memory.h"
 #include "tertulia/model/language_model.h"
 #include "tertulia/tools/toolkit.h"
 
@@ -21,6 +22,8 @@ struct AgentDefinition {
   std::shared_ptr<ToolRegistry> tools;
   // None: tools run without asking.
   std::optional<PermissionPolicy> permissions{};
+  // What it remembers beside the conversation. Null: nothing. On the store of its engine.
+  std::shared_ptr<Memory> memory{};
 };
 
 using AgentDefinitionPtr = std::shared_ptr<const AgentDefinition>;
