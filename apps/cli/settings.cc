@@ -3,14 +3,21 @@
 #include "tertulia/base/env.h"
 
 #include "host/host_settings.h"
+#include "server.h"
 
 namespace tertulia::cli {
 
-Settings all_settings(const Environment& environment) { return host_settings(environment); }
+Settings all_settings(const Environment& environment) {
+  Settings settings = host_settings(environment);
+  server::add_server_settings(settings);
+  return settings;
+}
 
-Result<Config> load_settings(const std::string& config_flag, const std::string& data_flag) {
+Result<Config> load_settings(const std::string& config_flag, const std::string& data_flag,
+                             std::vector<std::pair<std::string, std::string>> flags) {
   ConfigSources sources{.environment = process_environment(), .tables = host_tables()};
   if (!config_flag.empty()) sources.file = config_flag;
+  sources.flags = std::move(flags);
   if (!data_flag.empty()) sources.flags.emplace_back("data", data_flag);
   return load_config(all_settings(sources.environment), real_env().files(), sources);
 }
