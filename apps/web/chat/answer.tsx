@@ -1,6 +1,8 @@
 // What an answer is made of: text, thoughts, tools, files.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Block } from '../shared/blocks.ts';
+import { CodeBlock } from '../shared/code_block.tsx';
+import { Formula } from '../shared/formula.tsx';
 import { Icon } from '../shared/icons.tsx';
 import { MarkdownText } from '../shared/markdown.ts';
 import { server } from './state/server.ts';
@@ -23,7 +25,7 @@ export function Answer({ here, blocks, turn }: { here: Conversation; blocks: rea
 
 export function Prose({ text, streaming }: { text: string; streaming: boolean }) {
   const markdown = useRef<MarkdownText>(null);
-  markdown.current ??= new MarkdownText();
+  markdown.current ??= new MarkdownText({ code: CodeBlock, formula: Formula });
   return <div class={streaming ? 'prose streaming' : 'prose'}>{markdown.current.render(text, streaming)}</div>;
 }
 

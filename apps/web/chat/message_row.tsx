@@ -39,11 +39,11 @@ const UserRow = memo(function UserRow({ here, message }: { here: Conversation; m
         {text && <p>{text}</p>}
       </div>
       <div class="actions">
-        <Switcher here={here} index={message.index} />
         <CopyButton text={text} label="Copy message" />
         <button type="button" class="icon-button edit" aria-label="Edit message" title="Edit: begins a new branch" disabled={here.busy.value} onClick={() => setEditing(true)}>
           <Icon name="edit" />
         </button>
+        <Switcher here={here} index={message.index} />
       </div>
     </article>
   );

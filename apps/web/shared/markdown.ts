@@ -4,9 +4,7 @@
 // the attributes that this file gives it and no others; addresses are followed only by a click, and only http, https
 // and mailto; pictures are never fetched, their place is taken by a word about them.
 import MarkdownIt from 'markdown-it';
-import { h, type ComponentChildren, type JSX } from 'preact';
-import { CodeBlock } from './code_block.tsx';
-import { Formula } from './formula.tsx';
+import { h, type ComponentChildren, type ComponentType, type JSX } from 'preact';
 import { mathRule } from './math_rule.ts';
 
 // Parsed beyond this many characters, an answer would hold up the page; it is shown as it is.
@@ -16,6 +14,12 @@ const parser = new MarkdownIt({ html: false, linkify: true, typographer: false, 
 parser.use(mathRule);
 // Bare words such as "example.md" are no addresses.
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+
+// What draws code and formulas. The page loads a lot for it, the widget nothing.
+export interface MarkdownParts {
+  code: ComponentType<{ code: string; language: string; plain: boolean }>;
+  formula: ComponentType<{ tex: string; display: boolean }>;
+}
 
 type Token = ReturnType<typeof parser.parse>[number];
 
@@ -39,7 +43,7 @@ interface Frame {
 }
 
 // Elements out of the tokens of one block or one line.
-function build(tokens: readonly Token[], streaming: boolean): ComponentChildren[] {
+function build(tokens: readonly Token[], parts: MarkdownParts, streaming: boolean): ComponentChildren[] {
   const root: Frame = { tag: '', props: {}, children: [] };
   const stack: Frame[] = [root];
   const add = (child: ComponentChildren) => stack[stack.length - 1]!.children.push(child);
@@ -54,7 +58,7 @@ function build(tokens: readonly Token[], streaming: boolean): ComponentChildren[
   for (const token of tokens) {
     switch (token.type) {
       case 'inline':
-        build(token.children ?? [], streaming).forEach(add);
+        build(token.children ?? [], parts, streaming).forEach(add);
         continue;
       case 'text':
       case 'text_special':
@@ -71,11 +75,11 @@ function build(tokens: readonly Token[], streaming: boolean): ComponentChildren[
         continue;
       case 'fence':
       case 'code_block':
-        add(h(CodeBlock, { code: token.content, language: token.info.trim().split(/\s+/)[0] ?? '', plain: streaming }));
+        add(h(parts.code, { code: token.content, language: token.info.trim().split(/\s+/)[0] ?? '', plain: streaming }));
         continue;
       case 'math_inline':
       case 'math_block':
-        add(h(Formula, { tex: token.content, display: !!token.meta?.['display'] }));
+        add(h(parts.formula, { tex: token.content, display: !!token.meta?.['display'] }));
         continue;
       case 'image':
         add(imageWord(token));
@@ -130,7 +134,7 @@ function propsOf(token: Token): Record<string, unknown> {
 function imageWord(token: Token): JSX.Element {
   const href = safeAddress(attribute(token, 'src'));
   const alt = token.content || 'picture';
-  const word = h('span', { class: 'image-word' }, `🖼 ${alt}`);
+  const word = h('span', { class: 'image-word' }, `Picture: ${alt}`);
   if (!href) return word;
   const title = `Not loaded: ${href}`;
   return h('a', { href, target: '_blank', rel: 'noopener noreferrer nofollow ugc', title }, word);
@@ -146,6 +150,8 @@ interface Piece {
 export class MarkdownText {
   private pieces: Piece[] = [];
   private last: { text: string; streaming: boolean; elements: JSX.Element[] } | undefined;
+
+  constructor(private readonly parts: MarkdownParts) {}
 
   render(text: string, streaming: boolean): JSX.Element[] {
     if (this.last?.text === text && this.last.streaming === streaming) return this.last.elements;
@@ -166,7 +172,7 @@ export class MarkdownText {
       if (before?.source === source) {
         pieces.push(before);
       } else {
-        const children = build(tokens.slice(begin, end), open);
+        const children = build(tokens.slice(begin, end), this.parts, open);
         pieces.push({ source, element: h('div', { class: 'block', key: pieces.length }, children) });
       }
       begin = end;
