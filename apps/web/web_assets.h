@@ -1,4 +1,5 @@
-// The files of the chat page and of the widget, held in the program. They are made by apps/web/build.mjs at build time.
+// The files of the chat page and of the widget, held in the program. They are made by apps/web/build.mjs at
+// build time.
 #pragma once
 
 #include <span>

@@ -1,0 +1,57 @@
+// Agents: who can be spoken to.
+#include <array>
+
+#include "api/routes.h"
+#include "core/call.h"
+
+namespace tertulia::server {
+namespace {
+
+void write_agent(JsonWriter& out, const AgentDefinition& agent) {
+  out.begin_object().key("id").string(agent.spec.id.text()).key("name").string(agent.spec.name);
+  out.key("model").string(agent.model_name).key("tools").begin_array();
+  if (agent.tools) {
+    const ToolSetPtr tools = agent.tools->snapshot();
+    for (const ToolEntry& entry : tools->entries()) {
+      const ToolPtr& tool = entry.tool;
+      out.begin_object().key("name").string(tool->definition().name);
+      out.key("description").string(tool->definition().description);
+      out.key("class").string(name_of(tool->tool_class())).end_object();
+    }
+  }
+  out.end_array().end_object();
+}
+
+Result<Reply> list_agents(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  std::string body;
+  JsonWriter out(body);
+  out.begin_object().key("agents").begin_array();
+  for (const std::string& name : call.services.agents.names()) {
+    // One that cannot be had, for want of a key for example, is left out: asking for it says why.
+    if (const Result<AgentDefinitionPtr> agent = call.services.agents.find(name)) write_agent(out, **agent);
+  }
+  out.end_array().end_object();
+  return Reply::json(std::move(body));
+}
+
+Result<Reply> get_agent(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const AgentId id, AgentId::parse(call.parameter("agent")));
+  TERTULIA_TRY_AS(const AgentDefinitionPtr agent, call.services.agents.find(id.text()));
+  std::string body;
+  JsonWriter out(body);
+  write_agent(out, *agent);
+  return Reply::json(std::move(body));
+}
+
+constexpr std::array kRoutes{
+    on_pool(Method::kGet, "/api/v1/agents", Access::kRead, &list_agents),
+    on_pool(Method::kGet, "/api/v1/agents/{agent}", Access::kRead, &get_agent),
+};
+
+}  // namespace
+
+std::span<const Route> agent_routes() { return kRoutes; }
+
+}  // namespace tertulia::server

@@ -1,0 +1,345 @@
+// Branches: fork, label, compare, merge back, delete.
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "tertulia/conversation/branch_rules.h"
+#include "tertulia/store/session_store.h"
+
+#include "api/forms.h"
+#include "api/routes.h"
+#include "api/session_change.h"
+
+namespace tertulia::server {
+namespace {
+
+Reply branch_reply(const SessionState& state, const BranchHead& head, int status = 200) {
+  std::string body;
+  JsonWriter out(body);
+  write_branch(out, head, &state.branches);
+  return Reply::json(std::move(body), status).with("ETag", etag_of(state.session.revision));
+}
+
+Result<Reply> list_branches(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(const SessionState state, load(call.services.store(), key));
+  std::string body;
+  JsonWriter out(body);
+  out.begin_object().key("branches").begin_array();
+  for (const BranchHead& head : state.branches) write_branch(out, head, &state.branches);
+  out.end_array().end_object();
+  return Reply::json(std::move(body)).with("ETag", etag_of(state.session.revision));
+}
+
+Result<Reply> get_branch(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(const BranchId branch, call.branch());
+  TERTULIA_TRY_AS(const SessionState state, load(call.services.store(), key));
+  TERTULIA_TRY_AS(const BranchHead* head, find_branch(state, branch));
+  return branch_reply(state, *head);
+}
+
+// What can be said about a branch.
+struct Labels {
+  std::optional<std::string> label;
+  std::optional<std::string> description;
+  std::optional<std::vector<std::string>> tags;
+
+  void put_into(BranchHead& head) const {
+    if (label) head.label = *label;
+    if (description) head.description = *description;
+    if (tags) head.tags = *tags;
+  }
+};
+
+Labels read_labels(JsonReader& in) {
+  Labels labels;
+  if (in.optional("label") != nullptr) labels.label = in.string_or("label", {});
+  if (in.optional("description") != nullptr) labels.description = in.string_or("description", {});
+  if (in.optional("tags") == nullptr) return labels;
+  labels.tags.emplace();
+  for (const Json& tag : in.array_or_empty("tags")) {
+    if (const std::string* text = tag.as_string()) {
+      labels.tags->push_back(*text);
+    } else {
+      in.fail(Error(ErrorCode::kWrongType, "branch: 'tags' must be a list of strings").with("param", "tags"));
+    }
+  }
+  return labels;
+}
+
+struct ForkRequest {
+  std::optional<BranchId> from;
+  BranchId id;
+  std::optional<std::int64_t> at_index;
+  std::optional<MessageId> at_message;
+  Labels labels;
+};
+
+Result<ForkRequest> read_fork(const Call& call) {
+  TERTULIA_TRY_AS(const Json form, call.json_or_empty());
+  JsonReader in(form, "branch");
+  ForkRequest fork;
+  const std::string from = in.string_or("from", {});
+  const std::string id = in.string_or("id", call.services.ids().make().text());
+  if (in.optional("at_index") != nullptr) fork.at_index = in.int_or("at_index", 0, INT64_MIN, INT64_MAX);
+  const std::string message = in.string_or("at_message", {});
+  fork.labels = read_labels(in);
+  TERTULIA_TRY(in.finish_strict());
+  if (fork.at_index && !message.empty()) {
+    return Error(ErrorCode::kUnknownField, "say 'at_index' or 'at_message', not both")
+        .with("param", "at_message");
+  }
+  if (!from.empty()) {
+    TERTULIA_TRY_AS(fork.from, BranchId::parse(from));
+  }
+  TERTULIA_TRY_AS(fork.id, BranchId::parse(id));
+  if (!message.empty()) {
+    TERTULIA_TRY_AS(fork.at_message, MessageId::parse(message));
+  }
+  return fork;
+}
+
+// The index that the fork keeps up to, checked.
+Result<std::size_t> fork_point(Store& store, const SessionKey& key, const BranchHead& parent,
+                               const ForkRequest& fork) {
+  if (!fork.at_index && !fork.at_message && parent.message_count > 0) return parent.message_count - 1;
+  TERTULIA_TRY_AS(const Branch branch, load_branch(store, key, parent));
+  std::int64_t index = fork.at_index.value_or(-1);
+  if (fork.at_message) {
+    TERTULIA_TRY_AS(const std::size_t found, find_message(branch.transcript, *fork.at_message));
+    index = static_cast<std::int64_t>(found);
+  }
+  TERTULIA_TRY_AS(const std::size_t kept, check_fork_point(branch.transcript, index));
+  return kept - 1;
+}
+
+Result<Reply> fork_branch_of(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(const ForkRequest fork, read_fork(call));
+  Store& store = call.services.store();
+  TERTULIA_TRY_AS(const SessionState state,
+                  change_session(call, key, [&](const SessionState& now) -> Result<std::vector<Change>> {
+                    TERTULIA_TRY_AS(const BranchHead* parent, find_branch(now, fork.from));
+                    if (std::any_of(now.branches.begin(), now.branches.end(),
+                                    [&](const BranchHead& head) { return head.id == fork.id; })) {
+                      return Error(ErrorCode::kBranchExists,
+                                   "the session has a branch '" + fork.id.text() + "' already");
+                    }
+                    TERTULIA_TRY_AS(const std::size_t at, fork_point(store, key, *parent, fork));
+                    const Time time = call.services.env.clock().now();
+                    BranchHead head{.id = fork.id,
+                                    .forked_from = ForkOrigin{.parent = parent->id, .at_index = at},
+                                    .state = parent->state,
+                                    .created_at = time,
+                                    .last_activity = time};
+                    fork.labels.put_into(head);
+                    return std::vector<Change>{PutBranch{std::move(head)}};
+                  }));
+  TERTULIA_TRY_AS(const BranchHead* made, find_branch(state, fork.id));
+  return branch_reply(state, *made, 201)
+      .with("Location", "/api/v1/sessions/" + key.session.text() + "/branches/" + fork.id.text());
+}
+
+Result<Reply> patch_branch(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(const BranchId branch, call.branch());
+  TERTULIA_TRY_AS(const Json form, call.json());
+  JsonReader in(form, "branch");
+  const Labels labels = read_labels(in);
+  TERTULIA_TRY(in.finish_strict());
+  TERTULIA_TRY_AS(const SessionState state,
+                  change_session(call, key, [&](const SessionState& now) -> Result<std::vector<Change>> {
+                    TERTULIA_TRY_AS(const BranchHead* found, find_branch(now, branch));
+                    BranchHead head = *found;
+                    labels.put_into(head);
+                    if (head == *found) return std::vector<Change>();
+                    return std::vector<Change>{PutBranch{std::move(head)}};
+                  }));
+  TERTULIA_TRY_AS(const BranchHead* head, find_branch(state, branch));
+  return branch_reply(state, *head);
+}
+
+Result<Reply> delete_branch_of(Call& call) {
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(const BranchId branch, call.branch());
+  TERTULIA_TRY_AS(Query query, call.query());
+  TERTULIA_TRY_AS(const bool recursive, query.flag("recursive"));
+  TERTULIA_TRY(query.finish());
+  std::vector<BranchId> going;
+  TERTULIA_TRY_AS(const SessionState state,
+                  change_session(call, key, [&](const SessionState& now) -> Result<std::vector<Change>> {
+                    TERTULIA_TRY_AS(going, plan_delete(infos_of(now.branches), branch, recursive));
+                    return std::vector<Change>{DropBranches{going}};
+                  }));
+  std::string body;
+  JsonWriter out(body);
+  out.begin_object().key("deleted").begin_array();
+  for (const BranchId& id : going) out.string(id.text());
+  out.end_array().end_object();
+  return Reply::json(std::move(body)).with("ETag", etag_of(state.session.revision));
+}
+
+// All turns of a branch.
+Result<std::vector<StoredTurn>> turns_of(const Call& call, const SessionKey& key, const BranchHead& head) {
+  if (head.message_count == 0) return std::vector<StoredTurn>();
+  return read_turns(call.services.store(), key, {.branch = head.id});
+}
+
+void write_beyond(JsonWriter& out, const std::vector<StoredTurn>& turns, std::uint64_t common) {
+  out.begin_array();
+  for (const StoredTurn& stored : turns) {
+    std::uint64_t index = stored.first_index;
+    for (const Message& message : stored.turn.messages()) {
+      if (index >= common) write_message(out, message, index, stored.revision, stored.turn.id());
+      ++index;
+    }
+  }
+  out.end_array();
+}
+
+std::vector<Message> messages_of(const std::vector<StoredTurn>& turns) {
+  std::vector<Message> messages;
+  for (const StoredTurn& stored : turns) {
+    messages.insert(messages.end(), stored.turn.messages().begin(), stored.turn.messages().end());
+  }
+  return messages;
+}
+
+Result<Reply> diff_branches(Call& call) {
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(const BranchId branch, call.branch());
+  TERTULIA_TRY_AS(Query query, call.query());
+  TERTULIA_TRY_AS(const BranchId other, BranchId::parse(query.text_or("with", "main")));
+  TERTULIA_TRY(query.finish());
+  TERTULIA_TRY_AS(const SessionState state, load(call.services.store(), key));
+  TERTULIA_TRY_AS(const BranchHead* ours, find_branch(state, branch));
+  TERTULIA_TRY_AS(const BranchHead* theirs, find_branch(state, other));
+  TERTULIA_TRY_AS(const std::vector<StoredTurn> our_turns, turns_of(call, key, *ours));
+  TERTULIA_TRY_AS(const std::vector<StoredTurn> their_turns, turns_of(call, key, *theirs));
+  const std::vector<Message> one = messages_of(our_turns);
+  const std::vector<Message> two = messages_of(their_turns);
+  const auto parted = std::mismatch(one.begin(), one.end(), two.begin(), two.end());
+  const auto common = static_cast<std::uint64_t>(parted.first - one.begin());
+  std::string body;
+  JsonWriter out(body);
+  out.begin_object().key("common").number(common).key("ours");
+  write_beyond(out, our_turns, common);
+  out.key("theirs");
+  write_beyond(out, their_turns, common);
+  out.end_object();
+  return Reply::json(std::move(body));
+}
+
+// The message as one of its own, which says where it came from.
+Result<Message> copied(const Call& call, const Message& message) {
+  const std::string source_id = message.id().text();
+  MessageDraft draft{.id = MessageId(call.services.ids().make()),
+                     .role = message.role(),
+                     .time = message.time(),
+                     .author = message.author(),
+                     .origin = message.origin(),
+                     .source = message.source(),
+                     .source_id = source_id,
+                     .tokens = message.tokens(),
+                     .counted = message.counted(),
+                     .interrupted = message.interrupted(),
+                     .internal = message.internal(),
+                     .extra = message.extra()};
+  for (std::size_t i = 0; i < message.part_count(); ++i) draft.parts.push_back(message.part(i));
+  return Message::make(draft);
+}
+
+Result<Turn> copied(const Call& call, const Turn& turn) {
+  std::vector<Message> messages;
+  for (const Message& message : turn.messages()) {
+    TERTULIA_TRY_AS(Message copy, copied(call, message));
+    messages.push_back(std::move(copy));
+  }
+  return Turn::from_messages(TurnId(call.services.ids().make()), std::move(messages));
+}
+
+// The turns of `from` that `into` does not have, as far as they were asked for.
+std::vector<StoredTurn> turns_to_pick(const std::vector<StoredTurn>& from,
+                                      const std::vector<StoredTurn>& into,
+                                      const std::set<std::uint64_t>& wanted) {
+  std::set<std::string> known;
+  for (const StoredTurn& stored : into) {
+    for (const Message& message : stored.turn.messages()) {
+      known.insert(message.id().text());
+      known.emplace(message.source_id());
+    }
+  }
+  std::vector<StoredTurn> picked;
+  for (const StoredTurn& stored : from) {
+    if (known.contains(stored.turn.messages().front().id().text())) continue;
+    if (wanted.empty() || wanted.contains(number(stored.revision))) picked.push_back(stored);
+  }
+  return picked;
+}
+
+Result<Reply> merge_branch(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(const BranchId branch, call.branch());
+  TERTULIA_TRY_AS(const Json form, call.json());
+  JsonReader in(form, "merge");
+  const std::string from_text = in.required_string("from");
+  std::set<std::uint64_t> wanted;
+  for (const Json& revision : in.array_or_empty("turns")) {
+    const std::int64_t* value = revision.as_int();
+    if (value == nullptr || *value < 0) {
+      in.fail(
+          Error(ErrorCode::kWrongType, "merge: 'turns' must be a list of revisions").with("param", "turns"));
+      break;
+    }
+    wanted.insert(static_cast<std::uint64_t>(*value));
+  }
+  TERTULIA_TRY(in.finish_strict());
+  TERTULIA_TRY_AS(const BranchId from, BranchId::parse(from_text));
+  TERTULIA_TRY_AS(SessionState state, load(call.services.store(), key));
+  TERTULIA_TRY_AS(const BranchHead* source, find_branch(state, from));
+  TERTULIA_TRY_AS(const BranchHead* target, find_branch(state, branch));
+  TERTULIA_TRY_AS(const std::vector<StoredTurn> theirs, turns_of(call, key, *source));
+  TERTULIA_TRY_AS(const std::vector<StoredTurn> ours, turns_of(call, key, *target));
+  const std::vector<StoredTurn> picked = turns_to_pick(theirs, ours, wanted);
+  // A commit has one turn for each branch. Cut off in between, asking again goes on with the rest.
+  TERTULIA_TRY_AS(std::optional<Revision> expected, call.if_match());
+  for (const StoredTurn& stored : picked) {
+    TERTULIA_TRY_AS(Turn turn, copied(call, stored.turn));
+    TERTULIA_TRY_AS(state, change_session_at(call, key, expected, [&](const SessionState&) {
+                      return Result(std::vector<Change>{AppendTurn{branch, turn, {}, std::nullopt}});
+                    }));
+    if (expected) expected = state.session.revision;
+  }
+  std::string body;
+  JsonWriter out(body);
+  out.begin_object().key("revision").number(number(state.session.revision));
+  out.key("turns").number(std::uint64_t{picked.size()}).end_object();
+  return Reply::json(std::move(body)).with("ETag", etag_of(state.session.revision));
+}
+
+constexpr std::array kRoutes{
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/branches", Access::kRead, &list_branches),
+    on_pool(Method::kPost, "/api/v1/sessions/{session}/branches", Access::kWrite, &fork_branch_of,
+            BodyKind::kJson),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/branches/{branch}", Access::kRead, &get_branch),
+    on_pool(Method::kPatch, "/api/v1/sessions/{session}/branches/{branch}", Access::kWrite, &patch_branch,
+            BodyKind::kJson),
+    on_pool(Method::kDelete, "/api/v1/sessions/{session}/branches/{branch}", Access::kWrite,
+            &delete_branch_of),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/branches/{branch}/diff", Access::kRead, &diff_branches),
+    on_pool(Method::kPost, "/api/v1/sessions/{session}/branches/{branch}/merge", Access::kWrite,
+            &merge_branch, BodyKind::kJson),
+};
+
+}  // namespace
+
+std::span<const Route> branch_routes() { return kRoutes; }
+
+}  // namespace tertulia::server

@@ -1,0 +1,126 @@
+// What a session keeps beside its messages: tool calls, receipts, episodes.
+#include <array>
+
+#include "tertulia/conversation/json_forms.h"
+
+#include "api/routes.h"
+#include "core/call.h"
+
+namespace tertulia::server {
+namespace {
+
+Result<std::optional<Time>> time_in(Query& query, std::string_view name) {
+  const std::string* text = query.find(name);
+  if (text == nullptr) return std::optional<Time>();
+  const std::optional<Time> time = parse_iso_time(*text);
+  if (!time) {
+    return Error(ErrorCode::kWrongType,
+                 "the query parameter '" + std::string(name) + "' must be a time like 2026-11-15T22:25:14Z")
+        .with("param", std::string(name));
+  }
+  return time;
+}
+
+Result<void> read_page(Query& query, RecordQuery& wanted) {
+  TERTULIA_TRY_AS(const std::optional<std::uint64_t> limit, query.number("limit", 1, 1'000));
+  if (limit) wanted.limit = *limit;
+  wanted.cursor = query.text_or("cursor", {});
+  return {};
+}
+
+RecordQuery records_of(const Call& call, RecordKind kind) {
+  return {.tenant = call.principal.tenant, .owner = call.principal.user, .kind = kind};
+}
+
+// The payloads are JSON already.
+Reply page_reply(std::string_view name, const RecordPage& page) {
+  std::string body;
+  JsonWriter out(body);
+  out.begin_object().key(name).begin_array();
+  for (const StoredRecord& stored : page.records) out.raw(stored.record.payload);
+  out.end_array();
+  if (!page.next.empty()) out.key("next").string(page.next);
+  out.end_object();
+  return Reply::json(std::move(body));
+}
+
+Result<Reply> list_tool_calls(Call& call) {
+  TERTULIA_TRY_AS(Query query, call.query());
+  RecordQuery wanted = records_of(call, RecordKind::kToolCall);
+  if (const std::string* session = query.find("session")) {
+    TERTULIA_TRY_AS(wanted.session, outer_session_id(*session));
+  }
+  if (const std::string* branch = query.find("branch")) {
+    TERTULIA_TRY_AS(wanted.branch, BranchId::parse(*branch));
+  }
+  if (const std::string* turn = query.find("turn")) {
+    TERTULIA_TRY_AS(const TurnId id, TurnId::parse(*turn));
+    wanted.scope = id.text();
+  }
+  if (const std::string* tool = query.find("tool")) wanted.name = *tool;
+  TERTULIA_TRY_AS(wanted.since, time_in(query, "since"));
+  TERTULIA_TRY_AS(wanted.until, time_in(query, "until"));
+  const std::string order = query.text_or("order", "newest");
+  if (order != "newest" && order != "oldest") {
+    return Error(ErrorCode::kOutOfRange, "the order is newest or oldest").with("param", "order");
+  }
+  wanted.newest_first = order == "newest";
+  TERTULIA_TRY(read_page(query, wanted));
+  TERTULIA_TRY(query.finish());
+  TERTULIA_TRY_AS(const RecordPage page, read_records(call.services.store(), std::move(wanted)));
+  return page_reply("tool_calls", page);
+}
+
+Result<Reply> list_unknown_outcomes(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const std::vector<ToolCallRecord> records,
+                  call.services.engine->unknown_outcomes(call.principal.tenant, call.principal.user));
+  std::string body;
+  JsonWriter out(body);
+  out.begin_object().key("tool_calls").begin_array();
+  for (const ToolCallRecord& record : records) out.raw(to_json(record));
+  out.end_array().end_object();
+  return Reply::json(std::move(body));
+}
+
+Result<Reply> list_receipts(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(const TurnId turn, call.turn());
+  RecordQuery wanted = records_of(call, RecordKind::kReceipt);
+  wanted.session = key.session;
+  wanted.scope = turn.text();
+  wanted.limit = 1'000;
+  TERTULIA_TRY_AS(const RecordPage page, read_records(call.services.store(), std::move(wanted)));
+  return page_reply("receipts", page);
+}
+
+Result<Reply> list_episodes(Call& call) {
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(Query query, call.query());
+  RecordQuery wanted = records_of(call, RecordKind::kEpisode);
+  wanted.session = key.session;
+  TERTULIA_TRY(read_page(query, wanted));
+  TERTULIA_TRY(query.finish());
+  TERTULIA_TRY_AS(RecordPage page, read_records(call.services.store(), std::move(wanted)));
+  for (StoredRecord& stored : page.records) {
+    // Vectors can be turned back into text: they stay inside.
+    TERTULIA_TRY_AS(Episode episode, parse_form<Episode>(stored.record.payload));
+    episode.embedding = {};
+    stored.record.payload = to_json(episode);
+  }
+  return page_reply("episodes", page);
+}
+
+constexpr std::array kRoutes{
+    on_pool(Method::kGet, "/api/v1/tool-calls", Access::kRead, &list_tool_calls),
+    on_pool(Method::kGet, "/api/v1/unknown-outcomes", Access::kRead, &list_unknown_outcomes),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/turns/{turn}/receipts", Access::kRead, &list_receipts),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/episodes", Access::kRead, &list_episodes),
+};
+
+}  // namespace
+
+std::span<const Route> record_routes() { return kRoutes; }
+
+}  // namespace tertulia::server

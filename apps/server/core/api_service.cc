@@ -1,0 +1,249 @@
+#include "core/api_service.h"
+
+#include <array>
+#include <charconv>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "core/call.h"
+
+namespace tertulia::server {
+namespace {
+
+// The media type without its parameters.
+std::string_view essence(std::string_view type) {
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.remove_suffix(1);
+  return type;
+}
+
+std::optional<Reply> check_body(const Route& route, const Request& request) {
+  const std::string_view type = request.header("Content-Type");
+  if (route.body != BodyKind::kJson || type.empty() || equal_but_case(essence(type), "application/json")) {
+    return std::nullopt;
+  }
+  return Reply::refused(HttpProblem::kUnsupportedMediaType, "the body must be application/json");
+}
+
+bool has_body(const Request& request) {
+  const std::string_view length = request.header("Content-Length");
+  return (!length.empty() && length != "0") || request.count("Transfer-Encoding") > 0;
+}
+
+Reply internal_error(const Log& log, std::string_view request_id, std::string_view what) {
+  log.error("a handler failed", {{"request", request_id}, {"reason", what}});
+  return Reply::refused(HttpProblem::kInternal, "the server made a mistake; its log says more");
+}
+
+Reply reply_of(Result<Reply> result) {
+  if (!result) return Reply::refused(Problem::of(result.error()));
+  return *std::move(result);
+}
+
+}  // namespace
+
+class ApiExchange final : public Exchange, public std::enable_shared_from_this<ApiExchange> {
+ public:
+  ApiExchange(ApiService& service, const Peer& peer)
+      : service_(service),
+        peer_(peer),
+        begun_(service.services_.env.clock().instant()),
+        id_(service.next_request_id()) {}
+  ~ApiExchange() override {
+    if (streaming_) service_.close_stream(principal_.key);
+  }
+
+  std::optional<Reply> admit(const Request& request) override;
+  std::uint64_t body_limit() const override { return match_.route->body_limit; }
+  void answer(Request& request, std::function<void(Reply)> done) override;
+  std::string body_of(const Problem& problem) const override;
+  void add_headers(std::string& head) const override;
+  bool revoked() const override;
+  void ended(int status, std::uint64_t bytes_sent) override;
+
+ private:
+  std::optional<Reply> preflight(const Request& request);
+  Reply counted(Reply reply);
+
+  ApiService& service_;
+  const Peer& peer_;
+  const Instant begun_;
+  const std::string id_;
+  Match match_;
+  Principal principal_;
+  // Of a page that may read the answer.
+  std::string origin_;
+  bool streaming_ = false;
+};
+
+// A browser asks before it lets a page of another origin call.
+std::optional<Reply> ApiExchange::preflight(const Request& request) {
+  if (request.method != Method::kOptions || request.header("Access-Control-Request-Method").empty()) {
+    return std::nullopt;
+  }
+  if (origin_.empty()) {
+    return Reply::refused(HttpProblem::kOriginNotAllowed,
+                          "pages of this origin may not call; list it in server.origins");
+  }
+  return Reply{.status = 204,
+               .headers = {{"Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE"},
+                           {"Access-Control-Allow-Headers",
+                            "Authorization, X-Api-Key, Content-Type, Idempotency-Key, If-Match, "
+                            "Last-Event-ID, Tertulia-User"},
+                           {"Access-Control-Max-Age", "600"}}};
+}
+
+std::optional<Reply> ApiExchange::admit(const Request& request) {
+  match_ = service_.router_.find(request.method, request.path);
+  if (service_.gate_.is_listed(request.header("Origin"))) origin_ = request.header("Origin");
+  if (std::optional<Reply> reply = preflight(request)) return reply;
+  if (match_.route == nullptr) {
+    if (match_.allowed.empty()) {
+      return Reply::refused(HttpProblem::kNoRoute, "there is nothing at this path");
+    }
+    return Reply::refused(HttpProblem::kMethodNotAllowed, "this path knows: " + match_.allowed)
+        .with("Allow", match_.allowed);
+  }
+  const Route& route = *match_.route;
+  std::variant<Principal, Reply> who = service_.gate_.admit(request, peer_, route.access);
+  if (auto* refused = std::get_if<Reply>(&who)) return std::move(*refused);
+  principal_ = std::get<Principal>(std::move(who));
+  if (match_.bad_path) {
+    return Reply::refused(HttpProblem::kBadTarget, "the path is not well-formed percent-encoded UTF-8");
+  }
+  if (service_.draining() && route.access != Access::kOpen) {
+    return Reply::refused(HttpProblem::kShuttingDown, "the server is shutting down; try again in a moment")
+        .with("Retry-After", "1");
+  }
+  if (route.body == BodyKind::kNone && has_body(request)) {
+    return Reply::refused(HttpProblem::kBodyTooLarge, "this request has no body",
+                          {{"limit", std::int64_t{0}}});
+  }
+  return check_body(route, request);
+}
+
+void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
+  auto call = std::make_shared<Call>(service_.services_, request, peer_);
+  call->principal = principal_;
+  call->parameters = std::move(match_.parameters);
+  call->request_id = id_;
+  const auto guarded = [self = shared_from_this(), call, done](const auto& work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      done(Reply::refused(Problem::of(Error(ErrorCode::kStorageFull, "the server is out of memory"))));
+    } catch (const std::exception& problem) {
+      done(internal_error(self->service_.services_.log, self->id_, problem.what()));
+    }
+  };
+  const Route& route = *match_.route;
+  if (route.here != nullptr) {
+    guarded([&] { done(counted(reply_of(route.here(*call)))); });
+    return;
+  }
+  const auto work = [self = shared_from_this(), call, guarded, done, &route] {
+    guarded([&] {
+      if (route.pool != nullptr) {
+        done(self->counted(reply_of(route.pool(*call))));
+      } else {
+        route.later(call, [self, call, done](Result<Reply> reply) {
+          done(self->counted(reply_of(std::move(reply))));
+        });
+      }
+    });
+  };
+  if (Result<void> posted = service_.services_.pool.post(work); !posted) {
+    done(Reply::refused(Problem::of(posted.error())));
+  }
+}
+
+// A stream has a place among those that may be open.
+Reply ApiExchange::counted(Reply reply) {
+  if (!reply.stream) return reply;
+  if (!service_.open_stream(principal_.key)) {
+    return Reply::refused(HttpProblem::kTooManyStreams,
+                          "too many streams are open; the turn goes on, and can be watched later")
+        .with("Retry-After", "2");
+  }
+  streaming_ = true;
+  return reply;
+}
+
+std::string ApiExchange::body_of(const Problem& problem) const {
+  return match_.group == nullptr ? native_body(problem, id_) : match_.group->error_body(problem, id_);
+}
+
+void ApiExchange::add_headers(std::string& head) const {
+  head.append("Tertulia-Request: ").append(id_).append("\r\n");
+  head.append("X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n");
+  if (peer_.encrypted) head.append("Strict-Transport-Security: max-age=31536000\r\n");
+  if (!origin_.empty()) {
+    head.append("Access-Control-Allow-Origin: ").append(origin_).append("\r\nVary: Origin\r\n");
+    head.append("Access-Control-Expose-Headers: ETag, Location, Retry-After, Tertulia-Request, ");
+    head.append("Tertulia-Session, Tertulia-Turn\r\n");
+  }
+}
+
+bool ApiExchange::revoked() const {
+  if (principal_.key.empty()) return false;
+  return !service_.keys_.is_valid(principal_.key);
+}
+
+void ApiExchange::ended(int status, std::uint64_t bytes_sent) {
+  Services& services = service_.services_;
+  const Duration took = services.env.clock().instant() - begun_;
+  services.metrics.request_ended(status, took, bytes_sent);
+  const std::string_view route = match_.route == nullptr ? std::string_view("-") : match_.route->pattern;
+  services.log.info("request", {{"request", id_},
+                                {"method", match_.route == nullptr ? "-" : name_of(match_.route->method)},
+                                {"route", route},
+                                {"status", status},
+                                {"us", took.count()},
+                                {"bytes", bytes_sent},
+                                {"tenant", principal_.tenant},
+                                {"key", principal_.key}});
+  if (service_.on_ended_) service_.on_ended_({principal_, match_.route, match_.parameters, id_, status});
+}
+
+ApiService::ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys)
+    : services_(services), router_(router), gate_(gate), keys_(keys) {
+  // Tells the requests of one start of the program from those of another.
+  id_prefix_ = services_.ids().make().text().substr(0, 10) + "-";
+}
+
+std::string ApiService::next_request_id() {
+  std::array<char, 20> digits{};
+  const std::uint64_t number = requests_.fetch_add(1, std::memory_order_relaxed) + 1;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  std::string id = id_prefix_;
+  id.append(digits.data(), end);
+  return id;
+}
+
+std::shared_ptr<Exchange> ApiService::begin(const Peer& peer) {
+  return std::make_shared<ApiExchange>(*this, peer);
+}
+
+bool ApiService::open_stream(const std::string& key) {
+  MutexLock lock(mutex_);
+  if (services_.metrics.streams() >= services_.max_streams) return false;
+  if (!key.empty()) {
+    std::size_t& open = streams_[key];
+    if (open >= services_.max_streams_of_key) return false;
+    ++open;
+  }
+  services_.metrics.stream_opened();
+  return true;
+}
+
+void ApiService::close_stream(const std::string& key) {
+  MutexLock lock(mutex_);
+  services_.metrics.stream_closed();
+  if (key.empty()) return;
+  if (const auto found = streams_.find(key); found != streams_.end() && --found->second == 0) {
+    streams_.erase(found);
+  }
+}
+
+}  // namespace tertulia::server

@@ -1,0 +1,65 @@
+// The ApiService: routes, keys, logs and counts around the handlers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "tertulia/base/thread_annotations.h"
+
+#include "core/gatekeeper.h"
+#include "core/router.h"
+#include "core/services.h"
+#include "http/service.h"
+
+namespace tertulia::server {
+
+// Told about every request that has ended. For the audit log.
+struct EndedRequest {
+  const Principal& principal;
+  const Route* route;
+  const PathParameters& parameters;
+  std::string_view request_id;
+  int status;
+};
+using OnEnded = std::function<void(const EndedRequest&)>;
+
+// Concurrency: the I/O threads.
+class ApiService : public Service {
+ public:
+  // Keeps references to everything.
+  ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys);
+
+  std::shared_ptr<Exchange> begin(const Peer& peer) override;
+
+  // From now on answers that it is not ready.
+  void drain() { draining_.store(true, std::memory_order_relaxed); }
+  bool draining() const { return draining_.load(std::memory_order_relaxed); }
+
+  // Before the first request.
+  void on_ended(OnEnded told) { on_ended_ = std::move(told); }
+
+ private:
+  friend class ApiExchange;
+
+  std::string next_request_id();
+  // Counts a stream of this key, or says that there are too many.
+  bool open_stream(const std::string& key);
+  void close_stream(const std::string& key);
+
+  Services& services_;
+  const Router& router_;
+  Gatekeeper& gate_;
+  const KeyRing& keys_;
+  OnEnded on_ended_;
+  std::string id_prefix_;
+  std::atomic<std::uint64_t> requests_{0};
+  std::atomic<bool> draining_{false};
+  Mutex mutex_;
+  std::unordered_map<std::string, std::size_t> streams_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+}  // namespace tertulia::server

@@ -1,0 +1,135 @@
+#include "core/gatekeeper.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace tertulia::server {
+namespace {
+
+Reply bad_key(std::string sentence) {
+  return Reply::refused(HttpProblem::kBadKey, std::move(sentence)).with("WWW-Authenticate", "Bearer");
+}
+
+// The host without its port: "[::1]:8080" gives "[::1]".
+std::string_view host_name(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, std::min(host.find(']') + 1, host.size()));
+  return host.substr(0, host.find(':'));
+}
+
+bool is_loopback_name(std::string_view host) {
+  const std::string_view name = host_name(host);
+  return equal_but_case(name, "localhost") || name == "127.0.0.1" || name == "[::1]";
+}
+
+// "https://shop.example:8443" gives "shop.example:8443".
+std::string_view authority_of(std::string_view origin) {
+  const std::size_t slashes = origin.find("://");
+  return slashes == std::string_view::npos ? origin : origin.substr(slashes + 3);
+}
+
+// The key that a request shows; nothing if it shows two different ones.
+std::optional<std::string_view> key_in(const Request& request) {
+  std::string_view bearer = request.header("Authorization");
+  const std::string_view plain = request.header("X-Api-Key");
+  if (request.count("Authorization") > 1 || request.count("X-Api-Key") > 1) return std::nullopt;
+  if (!bearer.empty()) {
+    if (bearer.size() < 7 || !equal_but_case(bearer.substr(0, 7), "Bearer ")) return std::nullopt;
+    bearer.remove_prefix(7);
+    if (!plain.empty() && plain != bearer) return std::nullopt;
+    return bearer;
+  }
+  return plain;
+}
+
+std::variant<Principal, Reply> with_user(Principal principal, const Request& request) {
+  if (request.count("Tertulia-User") == 0) return principal;
+  const std::string_view wanted = request.header("Tertulia-User");
+  Result<OwnerId> user = OwnerId::parse(wanted);
+  if (!user) return Reply::refused(Problem::of(std::move(user).error().in("Tertulia-User")));
+  if (principal.bound && *user != principal.user) {
+    return Reply::refused(Problem::of(
+        Error(ErrorCode::kNotPermitted, "this key is bound to another user than Tertulia-User says")));
+  }
+  principal.user = *std::move(user);
+  return principal;
+}
+
+}  // namespace
+
+bool Gatekeeper::is_listed(std::string_view origin) const {
+  return std::find(options_.origins.begin(), options_.origins.end(), origin) != options_.origins.end();
+}
+
+bool Gatekeeper::allows_origin(const Request& request) const {
+  const std::string_view origin = request.header("Origin");
+  if (origin.empty()) return true;
+  return is_listed(origin) || equal_but_case(authority_of(origin), request.header("Host"));
+}
+
+bool Gatekeeper::within_rate(const ApiKey& key) {
+  const std::uint32_t limit =
+      key.requests_per_minute > 0 ? key.requests_per_minute : options_.requests_per_minute;
+  if (limit == 0) return true;
+  const Instant now = clock_.instant();
+  MutexLock lock(mutex_);
+  auto [found, added] = buckets_.try_emplace(key.id, Bucket{static_cast<double>(limit), now});
+  Bucket& bucket = found->second;
+  const double minutes = std::chrono::duration<double, std::ratio<60>>(now - bucket.filled).count();
+  bucket.tokens = std::min<double>(limit, bucket.tokens + minutes * limit);
+  bucket.filled = now;
+  if (bucket.tokens < 1) return false;
+  bucket.tokens -= 1;
+  return true;
+}
+
+std::variant<Principal, Reply> Gatekeeper::identify(const Request& request, const Peer& peer) {
+  const std::optional<std::string_view> shown = key_in(request);
+  if (!shown) return bad_key("show one key, as 'Authorization: Bearer tk_…' or as 'X-Api-Key: tk_…'");
+  if (!shown->empty()) {
+    const std::shared_ptr<const ApiKey> key = keys_.find(*shown);
+    if (!key) return bad_key("this key is not known, has expired or was revoked");
+    if (!within_rate(*key)) {
+      return Reply::refused(HttpProblem::kTooManyRequests, "this key asks too often; wait a little")
+          .with("Retry-After", "1");
+    }
+    Principal principal{.tenant = key->tenant,
+                        .user = key->user ? *key->user : *OwnerId::parse("local"),
+                        .access = key->access,
+                        .key = key->id,
+                        .bound = key->user.has_value()};
+    return with_user(std::move(principal), request);
+  }
+  // A proxy on this machine speaks for others, who need a key; and a page that some name leads to loopback
+  // for says that name.
+  const bool forwarded = request.count("X-Forwarded-For") + request.count("Forwarded") > 0;
+  if (!options_.open_to_loopback || !peer.loopback || forwarded ||
+      !is_loopback_name(request.header("Host"))) {
+    return bad_key("a key is needed: 'Authorization: Bearer tk_…'; make one with: tertulia keys create");
+  }
+  return with_user(
+      {.tenant = *TenantId::parse("local"), .user = *OwnerId::parse("local"), .access = Access::kAdmin},
+      request);
+}
+
+std::variant<Principal, Reply> Gatekeeper::admit(const Request& request, const Peer& peer, Access wanted) {
+  if (!allows_origin(request)) {
+    return Reply::refused(HttpProblem::kOriginNotAllowed,
+                          "pages of this origin may not call; list it in server.origins");
+  }
+  if (wanted == Access::kOpen) return Principal{};
+  std::variant<Principal, Reply> who = identify(request, peer);
+  if (std::holds_alternative<Reply>(who)) {
+    metrics_.keys_refused.fetch_add(1, std::memory_order_relaxed);
+    return who;
+  }
+  if (!std::get<Principal>(who).may(wanted)) {
+    return Reply::refused(
+        Problem::of(Error(ErrorCode::kNotPermitted,
+                          "this key may not do that: it needs the right to " + std::string(name_of(wanted)))
+                        .with("needs", std::string(name_of(wanted)))));
+  }
+  return who;
+}
+
+}  // namespace tertulia::server

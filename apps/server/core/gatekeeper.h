@@ -1,0 +1,68 @@
+// The Gatekeeper: who asks, and whether they may.
+//
+// There is one way in for every API: a key is taken from one place, and what it may do is decided here, not
+// in handlers. Handlers address what is stored through the principal's tenant and user, so what belongs to
+// somebody else is not there for them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "tertulia/base/clock.h"
+#include "tertulia/base/thread_annotations.h"
+
+#include "core/key_ring.h"
+#include "core/metrics.h"
+#include "core/principal.h"
+#include "http/reply.h"
+#include "http/request.h"
+#include "http/service.h"
+
+namespace tertulia::server {
+
+struct GateOptions {
+  // Somebody on this machine needs no key: tenant "local". Only for a server that listens on loopback.
+  bool open_to_loopback = true;
+  // Pages of these origins may call, exactly as browsers write them: "https://shop.example".
+  std::vector<std::string> origins{};
+  // For each key that has no limit of its own; 0: none.
+  std::uint32_t requests_per_minute = 0;
+};
+
+// Concurrency: any thread.
+class Gatekeeper {
+ public:
+  // Keeps references.
+  Gatekeeper(GateOptions options, KeyRing& keys, Clock& clock, Metrics& metrics)
+      : options_(std::move(options)), keys_(keys), clock_(clock), metrics_(metrics) {}
+
+  // Who asks for something that needs `wanted`; or why they are refused.
+  std::variant<Principal, Reply> admit(const Request& request, const Peer& peer, Access wanted);
+
+  // Whether a page of this origin may read answers, and whether the request comes from a page at all that may
+  // not even ask. A page of the server itself always may.
+  bool allows_origin(const Request& request) const;
+  bool is_listed(std::string_view origin) const;
+
+ private:
+  std::variant<Principal, Reply> identify(const Request& request, const Peer& peer);
+  bool within_rate(const ApiKey& key);
+
+  struct Bucket {
+    double tokens = 0;
+    Instant filled{};
+  };
+  const GateOptions options_;
+  KeyRing& keys_;
+  Clock& clock_;
+  Metrics& metrics_;
+  Mutex mutex_;
+  std::unordered_map<std::string, Bucket> buckets_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+}  // namespace tertulia::server

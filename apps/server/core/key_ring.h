@@ -1,0 +1,66 @@
+// The KeyRing: the keys as the server knows them, read again when their file changes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+
+#include "tertulia/base/env.h"
+#include "tertulia/base/log.h"
+#include "tertulia/base/thread_annotations.h"
+
+#include "core/key_file.h"
+
+namespace tertulia::server {
+
+// Concurrency: any thread.
+class KeyRing {
+ public:
+  // Looks at the file several times a second, so that a revoked key ends within one. A file that cannot be
+  // read changes nothing: the keys of before stay, and the log says so.
+  KeyRing(Env& env, Path directory, Log log);
+  ~KeyRing();
+  KeyRing(const KeyRing&) = delete;
+  KeyRing& operator=(const KeyRing&) = delete;
+
+  // The key with this text, if it is valid now.
+  std::shared_ptr<const ApiKey> find(std::string_view secret) const;
+  // Whether the key with this id is still valid.
+  bool is_valid(const std::string& id) const;
+  // How many keys are valid.
+  std::size_t valid_keys() const;
+  // Rises with every change.
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  // Reads the file now.
+  void refresh();
+
+ private:
+  struct Keys {
+    std::unordered_map<std::string, std::shared_ptr<const ApiKey>> by_hash;
+    std::unordered_map<std::string, std::shared_ptr<const ApiKey>> by_id;
+  };
+  std::shared_ptr<const Keys> keys() const {
+    MutexLock lock(mutex_);
+    return keys_;
+  }
+  void watch();
+
+  Env& env_;
+  const Path directory_;
+  const Log log_;
+  mutable Mutex mutex_;
+  CondVar stopped_;
+  bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const Keys> keys_ TERTULIA_GUARDED_BY(mutex_);
+  std::string content_ TERTULIA_GUARDED_BY(mutex_);
+  std::atomic<std::uint64_t> generation_{0};
+  std::thread watcher_;
+};
+
+}  // namespace tertulia::server

@@ -1,0 +1,34 @@
+// A Principal: who asks, and what it may do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tertulia/base/id.h"
+
+namespace tertulia::server {
+
+// What a route demands. Each includes those before it.
+enum class Access : std::uint8_t {
+  kOpen,  // no key
+  kRead,
+  kWrite,  // sessions and turns
+  kAdmin,  // users and keys
+};
+std::string_view name_of(Access access);
+
+struct Principal {
+  TenantId tenant;
+  OwnerId user;
+  Access access = Access::kOpen;
+  // The id of the key; empty for somebody on this machine who needed none.
+  std::string key;
+  // The user is the key's own and cannot be chosen.
+  bool bound = false;
+
+  bool may(Access wanted) const { return access >= wanted; }
+};
+
+}  // namespace tertulia::server

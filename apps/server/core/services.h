@@ -1,0 +1,54 @@
+// Services: what the handlers of the routes work with.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tertulia/agent/agent_definition.h"
+#include "tertulia/agent/engine.h"
+#include "tertulia/base/env.h"
+#include "tertulia/base/executor.h"
+#include "tertulia/base/log.h"
+#include "tertulia/base/uuid.h"
+#include "tertulia/store/store.h"
+
+#include "core/metrics.h"
+
+namespace tertulia::server {
+
+// The agents by name. Concurrency: any thread.
+struct Agents {
+  // kNotFound {nearest}, or why it cannot speak.
+  std::function<Result<AgentDefinitionPtr>(std::string_view name)> find;
+  std::function<std::vector<std::string>()> names;
+};
+
+struct Services {
+  std::shared_ptr<Engine> engine;
+  Agents agents;
+  Env& env;
+  Log log;
+  // For what blocks. Not for waiting for turns.
+  Executor& pool;
+  Metrics& metrics;
+  // The directory of the data; empty if there is none.
+  Path directory;
+  std::size_t max_streams = 10'000;
+  std::size_t max_streams_of_key = 32;
+
+  // What the server itself knows.
+  std::function<bool()> draining = [] { return false; };
+  std::function<std::size_t()> connections = [] { return std::size_t{0}; };
+
+  Store& store() const { return *engine->store(); }
+  UuidMaker& ids() { return *ids_; }
+
+  std::shared_ptr<UuidMaker> ids_ = std::make_shared<UuidMaker>(env.clock(), env.random());
+};
+
+}  // namespace tertulia::server

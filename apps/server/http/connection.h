@@ -1,0 +1,99 @@
+// A Connection: reads requests one after the other and writes their answers.
+//
+// Time
+//   A head must be complete 10 s after its first byte, a body keep up 1 KiB/s, an idle connection ends after
+//   60 s, and a reader that takes nothing for 30 s is cut. The loop's sweep notices.
+// Pipelining
+//   A client may send further requests early; they are answered in order, one at a time.
+// Closing
+//   After a refusal that leaves unread bytes behind, the connection reads on for a moment before it closes,
+//   so that the client gets to see the answer instead of a reset.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "http/loop.h"
+#include "http/request_reader.h"
+#include "http/service.h"
+#include "http/transport.h"
+
+namespace tertulia::server {
+
+struct ConnectionTimes {
+  std::chrono::milliseconds head = std::chrono::seconds(10);
+  std::chrono::milliseconds body = std::chrono::seconds(15);
+  std::chrono::milliseconds idle = std::chrono::seconds(60);
+  std::chrono::milliseconds write = std::chrono::seconds(30);
+  std::chrono::milliseconds heartbeat = std::chrono::seconds(15);
+};
+
+class Connection : public LoopLink, public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::shared_ptr<Loop> loop, std::unique_ptr<Transport> transport, Service& service,
+             const HeadLimits& limits, const ConnectionTimes& times);
+  ~Connection();
+
+  // Until the connection has ended.
+  Task<void> run();
+
+  // By the loop.
+  void look_after(Moment now);
+  void drain();
+  void cut();
+
+ private:
+  enum class Read : std::uint8_t { kRequest, kEnd, kRefused };
+
+  Task<Read> read_head();
+  Task<Read> read_body(Exchange& exchange);
+  Task<bool> serve_one();
+  Task<Reply> answer_of(const std::shared_ptr<Exchange>& exchange);
+  Task<bool> send(Exchange& exchange, Reply reply, bool keep);
+  Task<bool> send_stream(Exchange& exchange, const Reply& reply, bool keep);
+  Task<bool> refuse(Exchange& exchange, Reply reply);
+  Task<void> linger();
+
+  std::string head_of(const Exchange& exchange, const Reply& reply, std::optional<std::uint64_t> length,
+                      bool keep);
+  Task<bool> write(std::string_view first, std::string_view second = {});
+  Task<void> wait_to_be_woken();
+  void wake();
+  void watch_for_hang_up();
+  void carry_over();
+  void expect_by(std::chrono::milliseconds from_now);
+
+  const std::shared_ptr<Loop> loop_;
+  const std::unique_ptr<Transport> transport_;
+  Service& service_;
+  const HeadLimits& limits_;
+  const ConnectionTimes& times_;
+  Peer peer_;
+
+  std::unique_ptr<RequestReader> reader_;
+  // What came and is not answered yet; the request's views point into its first `head_bytes_`.
+  std::string buffer_;
+  std::size_t head_bytes_ = 0;
+  // What came behind the body.
+  std::string behind_body_;
+
+  Moment deadline_ = Moment::max();
+  Moment last_write_{};
+  std::uint64_t sent_ = 0;
+  bool idle_ = true;
+  bool overdue_ = false;
+  bool hung_up_ = false;
+  bool cut_ = false;
+  // The exchange whose stream is being written.
+  Exchange* streaming_ = nullptr;
+  // Waits for ever; cancelling it wakes run().
+  boost::asio::steady_timer woken_;
+};
+
+}  // namespace tertulia::server

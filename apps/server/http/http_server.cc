@@ -1,0 +1,224 @@
+#include "http/http_server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <sys/resource.h>
+
+#include "tertulia/base/thread_annotations.h"
+
+namespace tertulia::server {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using std::chrono::milliseconds;
+
+// Files that the rest of the program needs.
+constexpr std::size_t kSparedFiles = 512;
+constexpr milliseconds kAcceptAgainAfter{50};
+// Connections that are cut end at once, unless a handler holds one.
+constexpr milliseconds kCutWithin{2'000};
+
+// Raises the limit of open files as far as it goes, and says how many connections that makes.
+std::size_t room_for_connections() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1'024;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const std::size_t files = std::min<std::size_t>(limit.rlim_cur, 1U << 20U);
+  return files > 2 * kSparedFiles ? files - kSparedFiles : files / 2;
+}
+
+}  // namespace
+
+class HttpServer::Impl {
+ public:
+  Impl(const HttpOptions& options, Service& service, Log log)
+      : options_(options), service_(service), log_(std::move(log)) {}
+  ~Impl() { stop(); }
+
+  Result<void> listen();
+  void begin();
+  bool drain(milliseconds at_most);
+  Result<void> load_certificate();
+
+  std::uint16_t port() const { return port_; }
+  std::size_t connections() const {
+    std::size_t count = 0;
+    for (const auto& loop : loops_) count += loop->connections();
+    return count;
+  }
+
+ private:
+  Task<void> accept();
+  void welcome(const std::shared_ptr<Loop>& loop, Socket socket);
+  void close_acceptor();
+  bool wait_for_connections(milliseconds at_most) const;
+  void stop();
+  std::shared_ptr<TlsContext> tls() {
+    MutexLock lock(mutex_);
+    return tls_;
+  }
+
+  const HttpOptions options_;
+  Service& service_;
+  const Log log_;
+  std::vector<std::shared_ptr<Loop>> loops_;
+  std::vector<asio::executor_work_guard<asio::io_context::executor_type>> work_;
+  std::unique_ptr<tcp::acceptor> acceptor_;
+  std::vector<std::thread> threads_;
+  std::size_t room_ = 0;
+  std::uint16_t port_ = 0;
+  Mutex mutex_;
+  std::shared_ptr<TlsContext> tls_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+Result<void> HttpServer::Impl::load_certificate() {
+  if (options_.tls_certificate.empty()) return {};
+  TERTULIA_TRY_AS(std::shared_ptr<TlsContext> loaded,
+                  TlsContext::load(options_.tls_certificate, options_.tls_key));
+  MutexLock lock(mutex_);
+  tls_ = std::move(loaded);
+  return {};
+}
+
+Result<void> HttpServer::Impl::listen() {
+  TERTULIA_TRY(load_certificate());
+  const std::size_t room = room_for_connections();
+  room_ = options_.connections == 0 ? room : std::min(room, options_.connections);
+  for (std::size_t i = 0; i < std::max<std::size_t>(options_.threads, 1); ++i) {
+    loops_.push_back(std::make_shared<Loop>());
+    work_.push_back(asio::make_work_guard(loops_.back()->io()));
+  }
+  boost::system::error_code failed;
+  const auto address = asio::ip::make_address(options_.address, failed);
+  if (failed) {
+    return Error(ErrorCode::kBadConfig, "'" + options_.address + "' is no address to listen on")
+        .with("param", "server.address");
+  }
+  const tcp::endpoint endpoint(address, options_.port);
+  acceptor_ = std::make_unique<tcp::acceptor>(loops_.front()->io());
+  acceptor_->open(endpoint.protocol(), failed);
+  if (!failed) acceptor_->set_option(tcp::acceptor::reuse_address(true), failed);
+  if (!failed) acceptor_->bind(endpoint, failed);
+  if (!failed) acceptor_->listen(4'096, failed);
+  if (failed) {
+    return Error(failed == asio::error::address_in_use ? ErrorCode::kLocked : ErrorCode::kBadConfig,
+                 "cannot listen on " + options_.address + " port " + std::to_string(options_.port) + ": " +
+                     failed.message());
+  }
+  port_ = acceptor_->local_endpoint().port();
+  return {};
+}
+
+void HttpServer::Impl::begin() {
+  for (const auto& loop : loops_) loop->begin();
+  asio::co_spawn(loops_.front()->io(), accept(), asio::detached);
+  for (const auto& loop : loops_) {
+    threads_.emplace_back([loop] { loop->io().run(); });
+  }
+}
+
+Task<void> HttpServer::Impl::accept() {
+  asio::steady_timer pause(loops_.front()->io());
+  std::size_t next = 0;
+  while (acceptor_->is_open()) {
+    boost::system::error_code failed;
+    if (connections() >= room_) {
+      failed = asio::error::no_descriptors;
+    } else {
+      const std::shared_ptr<Loop> loop = loops_[next++ % loops_.size()];
+      Socket socket =
+          co_await acceptor_->async_accept(loop->io(), asio::redirect_error(asio::use_awaitable, failed));
+      if (!failed) {
+        welcome(loop, std::move(socket));
+        continue;
+      }
+    }
+    if (failed == asio::error::operation_aborted) co_return;
+    // Out of files or memory: those who wait are served when others have gone.
+    log_.warn("no connection can be accepted", {{"reason", failed.message()}});
+    pause.expires_after(kAcceptAgainAfter);
+    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
+  }
+}
+
+void HttpServer::Impl::welcome(const std::shared_ptr<Loop>& loop, Socket socket) {
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  auto tls_context = tls();
+  auto shared = std::make_shared<Socket>(std::move(socket));
+  asio::post(loop->io(), [this, loop, shared, tls_context] {
+    auto transport =
+        tls_context ? tls_context->transport(std::move(*shared)) : plain_transport(std::move(*shared));
+    auto connection =
+        std::make_shared<Connection>(loop, std::move(transport), service_, options_.head, options_.times);
+    if (loop->draining()) return;
+    asio::co_spawn(loop->io(), [connection]() -> Task<void> { co_await connection->run(); }, asio::detached);
+  });
+}
+
+void HttpServer::Impl::close_acceptor() {
+  std::promise<void> closed;
+  asio::post(loops_.front()->io(), [&] {
+    boost::system::error_code ignored;
+    acceptor_->close(ignored);
+    closed.set_value();
+  });
+  closed.get_future().wait();
+}
+
+bool HttpServer::Impl::wait_for_connections(milliseconds at_most) const {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  while (connections() > 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  return connections() == 0;
+}
+
+bool HttpServer::Impl::drain(milliseconds at_most) {
+  if (threads_.empty()) return true;
+  close_acceptor();
+  for (const auto& loop : loops_) asio::post(loop->io(), [loop] { loop->drain(); });
+  const bool all = wait_for_connections(at_most);
+  stop();
+  return all;
+}
+
+void HttpServer::Impl::stop() {
+  if (threads_.empty()) return;
+  for (const auto& loop : loops_) asio::post(loop->io(), [loop] { loop->cut(); });
+  wait_for_connections(kCutWithin);
+  for (const auto& loop : loops_) loop->io().stop();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options, Service& service, Log log) {
+  auto impl = std::make_unique<Impl>(options, service, std::move(log));
+  TERTULIA_TRY(impl->listen());
+  impl->begin();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+std::uint16_t HttpServer::port() const { return impl_->port(); }
+std::size_t HttpServer::connections() const { return impl_->connections(); }
+bool HttpServer::drain(milliseconds at_most) { return impl_->drain(at_most); }
+Result<void> HttpServer::reload_certificate() { return impl_->load_certificate(); }
+
+}  // namespace tertulia::server

@@ -1,0 +1,190 @@
+#include "http/request_reader.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+
+#include "tertulia/base/check.h"
+
+namespace tertulia::server {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::beast::error_code;
+using BeastView = boost::beast::string_view;
+
+std::string_view view_of(BeastView text) { return {text.data(), text.size()}; }
+
+Method method_of(http::verb verb) {
+  switch (verb) {
+    case http::verb::get:
+      return Method::kGet;
+    case http::verb::head:
+      return Method::kHead;
+    case http::verb::post:
+      return Method::kPost;
+    case http::verb::put:
+      return Method::kPut;
+    case http::verb::patch:
+      return Method::kPatch;
+    case http::verb::delete_:
+      return Method::kDelete;
+    case http::verb::options:
+      return Method::kOptions;
+    default:
+      return Method::kOther;
+  }
+}
+
+Problem problem_of(const error_code& code, const HeadLimits& limits, std::uint64_t body_limit) {
+  if (code == http::error::header_limit) {
+    return Problem::of(HttpProblem::kHeadersTooLarge,
+                       "the head of the request is longer than " + std::to_string(limits.head_bytes) +
+                           " bytes, or has more than " + std::to_string(limits.fields) + " fields",
+                       {{"limit", static_cast<std::int64_t>(limits.head_bytes)}});
+  }
+  if (code == http::error::body_limit) {
+    return Problem::of(HttpProblem::kBodyTooLarge,
+                       "the body is longer than the " + std::to_string(body_limit) + " bytes allowed here",
+                       {{"limit", static_cast<std::int64_t>(body_limit)}});
+  }
+  if (code == http::error::multiple_content_length || code == http::error::bad_content_length ||
+      code == http::error::bad_transfer_encoding) {
+    return Problem::of(HttpProblem::kAmbiguousLength,
+                       "the length of the body is not clear: one Content-Length, or Transfer-Encoding: "
+                       "chunked, not both, and nothing else");
+  }
+  if (code == http::error::bad_chunk || code == http::error::bad_chunk_extension ||
+      code == http::error::partial_message) {
+    return Problem::of(HttpProblem::kBadChunk, "a chunk of the body is not well-formed");
+  }
+  if (code == http::error::bad_version) {
+    return Problem::of(HttpProblem::kUnsupportedVersion, "HTTP/1.1 and HTTP/1.0 are spoken here");
+  }
+  if (code == http::error::bad_field || code == http::error::bad_value || code == http::error::bad_obs_fold ||
+      code == http::error::bad_line_ending) {
+    return Problem::of(HttpProblem::kBadHeader, "a header of the request is not well-formed");
+  }
+  if (code == http::error::bad_target) {
+    return Problem::of(HttpProblem::kBadTarget, "the target of the request must be a path of at most " +
+                                                    std::to_string(limits.target_bytes) + " bytes");
+  }
+  return Problem::of(HttpProblem::kBadRequestLine, "this is not an HTTP request");
+}
+
+}  // namespace
+
+class RequestReader::Parser final : public http::basic_parser<true> {
+ public:
+  explicit Parser(const HeadLimits& limits) : limits_(limits) {
+    header_limit(static_cast<std::uint32_t>(limits.head_bytes));
+    body_limit(boost::none);
+    eager(false);
+  }
+
+  Request request;
+  std::optional<Problem> problem;
+  std::uint64_t wanted = 0;
+
+ private:
+  void on_request_impl(http::verb verb, BeastView, BeastView target, int version, error_code& code) override {
+    request.method = method_of(verb);
+    request.target = view_of(target);
+    request.version = version;
+    const std::size_t question = std::min(request.target.find('?'), request.target.size());
+    request.path = request.target.substr(0, question);
+    request.query = request.target.substr(std::min(question + 1, request.target.size()));
+    const bool asterisk = request.target == "*" && request.method == Method::kOptions;
+    if (request.target.size() > limits_.target_bytes || (!request.target.starts_with('/') && !asterisk)) {
+      code = http::error::bad_target;
+    }
+  }
+  void on_field_impl(http::field, BeastView name, BeastView value, error_code& code) override {
+    if (request.fields.size() >= limits_.fields) {
+      code = http::error::header_limit;
+      return;
+    }
+    request.fields.push_back({view_of(name), view_of(value)});
+  }
+  std::size_t on_body_impl(BeastView bytes, error_code&) override {
+    request.body.append(bytes.data(), bytes.size());
+    return bytes.size();
+  }
+  std::size_t on_chunk_body_impl(std::uint64_t, BeastView bytes, error_code& code) override {
+    return on_body_impl(bytes, code);
+  }
+  void on_response_impl(int, BeastView, int, error_code&) override {}
+  void on_header_impl(error_code&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+  void on_chunk_header_impl(std::uint64_t, BeastView, error_code&) override {}
+  void on_finish_impl(error_code&) override {}
+
+  const HeadLimits& limits_;
+};
+
+RequestReader::RequestReader(const HeadLimits& limits)
+    : limits_(limits), parser_(std::make_unique<Parser>(limits_)) {}
+RequestReader::~RequestReader() = default;
+
+RequestReader::Step RequestReader::read(std::string_view bytes, std::size_t& taken) {
+  Parser& parser = *parser_;
+  taken = 0;
+  if (parser.is_done()) return Step::kDone;
+  const bool in_head = !parser.is_header_done();
+  if (bytes.empty()) return Step::kMore;
+  error_code code;
+  // A body is taken piece by piece; put() stops at each boundary of a chunk.
+  while (taken < bytes.size() && !code && !parser.is_done()) {
+    taken += parser.put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), code);
+    if (in_head) break;
+  }
+  if (code == http::error::need_more) {
+    if (in_head && bytes.size() > limits_.head_bytes)
+      code = http::error::header_limit;
+    else
+      return Step::kMore;
+  }
+  if (code) {
+    parser.problem = problem_of(code, limits_, parser.wanted);
+    return Step::kProblem;
+  }
+  if (in_head && parser.is_header_done()) return Step::kHead;
+  return parser.is_done() ? Step::kDone : Step::kMore;
+}
+
+void RequestReader::want_body(std::uint64_t limit) {
+  parser_->wanted = limit;
+  parser_->body_limit(limit);
+  parser_->eager(true);
+  const auto length = parser_->content_length();
+  if (length && *length <= limit) parser_->request.body.reserve(std::min<std::uint64_t>(*length, 64U << 10U));
+}
+
+void RequestReader::reset() {
+  // The vector of fields and the body keep their memory from request to request.
+  Request kept = std::move(parser_->request);
+  kept.clear();
+  parser_ = std::make_unique<Parser>(limits_);
+  parser_->request = std::move(kept);
+}
+
+Request& RequestReader::request() { return parser_->request; }
+
+const Problem& RequestReader::problem() const {
+  TERTULIA_CHECK(parser_->problem.has_value(), "there is no problem to ask for");
+  return *parser_->problem;
+}
+
+bool RequestReader::keep_alive() const { return parser_->keep_alive(); }
+
+bool RequestReader::has_body() const {
+  if (parser_->chunked()) return true;
+  const auto length = parser_->content_length();
+  return length && *length > 0;
+}
+
+}  // namespace tertulia::server

@@ -1,0 +1,48 @@
+// A Transport: a connected socket, plain or encrypted.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "tertulia/base/result.h"
+
+namespace tertulia::server {
+
+template <class T>
+using Task = boost::asio::awaitable<T>;
+using Socket = boost::asio::ip::tcp::socket;
+
+// One thread: that of its socket. Closing the socket ends whatever waits.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // What must be agreed on before the first byte. False if it could not be.
+  virtual Task<bool> open() = 0;
+  // How many bytes came; 0 at the end, and if it was cancelled or broke.
+  virtual Task<std::size_t> read_some(char* to, std::size_t size) = 0;
+  // Both, one behind the other. False if they could not be written.
+  virtual Task<bool> write(std::string_view first, std::string_view second = {}) = 0;
+  // Says that nothing more will be written.
+  virtual Task<void> end_writing() = 0;
+  virtual Socket& socket() = 0;
+  virtual bool encrypted() const = 0;
+};
+
+std::unique_ptr<Transport> plain_transport(Socket socket);
+
+// A certificate with its key. Reading them again does not disturb connections that are open.
+class TlsContext {
+ public:
+  // Files in PEM form. kBadConfig.
+  static Result<std::shared_ptr<TlsContext>> load(const std::string& certificate, const std::string& key);
+  virtual ~TlsContext() = default;
+  virtual std::unique_ptr<Transport> transport(Socket socket) = 0;
+};
+
+}  // namespace tertulia::server
