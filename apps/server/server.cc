@@ -29,6 +29,7 @@ void add_all_routes(Router& router) {
     router.add({.prefix = "/api/v1/", .routes = routes});
   }
   router.add({.prefix = "/", .routes = system_routes()});
+  router.add({.prefix = "/", .routes = page_routes()});
 }
 
 // In the order in which they depend on each other: the last one goes first.
