@@ -3,6 +3,8 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "tertulia/conversation/add_messages.h"
+
 #include "passing_turn.h"
 #include "past_turn.h"
 #include "run_options_form.h"
@@ -103,6 +105,12 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
     call.approval = open.approval;
     call.recovery = open.recovery;
   }
+}
+
+// What the turn begins with. Calls in it have numbers like those that the turn makes itself.
+Result<void> add_input(TurnWork& work, const std::vector<Message>& input) {
+  for (const Message& message : input) work.call_count += calls_in(message);
+  return add_messages(work.draft, input);
 }
 
 JournalEntry::Step start_note(const Submission& submission, Revision seen) {
@@ -235,7 +243,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   work.session_state = [&seat = desk.seat] { return seat.session().state; };
-  for (const Message& message : submission.input) TERTULIA_CO_TRY(work.draft.add(message));
+  TERTULIA_CO_TRY(add_input(work, submission.input));
   live->log.add_hidden(started_event());
   TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, work.revision)}));
   co_return co_await run_watched(work, durable);
@@ -286,10 +294,7 @@ Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branc
   PassingTurn passing(*live, revision);
   TurnWork work = work_for(core, *submission, live, passing, live->key(), branch, revision);
   work.session_state = [] { return MiddlewareState(); };
-  Result<void> added;
-  for (const Message& message : submission->input) {
-    if (added) added = work.draft.add(message);
-  }
+  const Result<void> added = add_input(work, submission->input);
   Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
   if (added) {
     live->log.add(started_event());
