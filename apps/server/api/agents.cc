@@ -11,7 +11,9 @@ void write_agent(JsonWriter& out, const AgentDefinition& agent) {
   out.begin_object().key("id").string(agent.spec.id.text()).key("name").string(agent.spec.name);
   out.key("model").string(agent.model_name).key("tools").begin_array();
   if (agent.tools) {
-    for (const ToolPtr& tool : agent.tools->snapshot()->tools()) {
+    const ToolSetPtr tools = agent.tools->snapshot();
+    for (const ToolEntry& entry : tools->entries()) {
+      const ToolPtr& tool = entry.tool;
       out.begin_object().key("name").string(tool->definition().name);
       out.key("description").string(tool->definition().description);
       out.key("class").string(name_of(tool->tool_class())).end_object();
@@ -44,8 +46,8 @@ Result<Reply> get_agent(Call& call) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kGet, "/api/v1/agents", Access::kRead, .pool = &list_agents},
-    Route{Method::kGet, "/api/v1/agents/{agent}", Access::kRead, .pool = &get_agent},
+    on_pool(Method::kGet, "/api/v1/agents", Access::kRead, &list_agents),
+    on_pool(Method::kGet, "/api/v1/agents/{agent}", Access::kRead, &get_agent),
 };
 
 }  // namespace

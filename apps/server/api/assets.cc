@@ -38,7 +38,8 @@ Result<Reply> upload_asset(Call& call) {
                 .key = id.text(),
                 .name = std::string(type),
                 .payload = std::move(call.request.body)};
-  TERTULIA_TRY(note(call.services.store(), {.key = key, .conditions = {}, .changes = {AddRecord{std::move(record)}}}));
+  TERTULIA_TRY(
+      note(call.services.store(), {.key = key, .conditions = {}, .changes = {AddRecord{std::move(record)}}}));
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("id").string(id.text()).key("media_type").string(type);
@@ -100,10 +101,10 @@ Result<Reply> get_asset(Call& call) {
 constexpr std::uint64_t kAssetLimit = 32U << 20U;
 
 constexpr std::array kRoutes{
-    Route{Method::kPost, "/api/v1/sessions/{session}/assets", Access::kWrite, BodyKind::kBytes, kAssetLimit,
-          .pool = &upload_asset},
-    Route{Method::kGet, "/api/v1/sessions/{session}/assets", Access::kRead, .pool = &list_assets},
-    Route{Method::kGet, "/api/v1/sessions/{session}/assets/{asset}", Access::kRead, .pool = &get_asset},
+    on_pool(Method::kPost, "/api/v1/sessions/{session}/assets", Access::kWrite, &upload_asset,
+            BodyKind::kBytes, kAssetLimit),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/assets", Access::kRead, &list_assets),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/assets/{asset}", Access::kRead, &get_asset),
 };
 
 }  // namespace

@@ -90,7 +90,8 @@ Result<ForkRequest> read_fork(const Call& call) {
   fork.labels = read_labels(in);
   TERTULIA_TRY(in.finish_strict());
   if (fork.at_index && !message.empty()) {
-    return Error(ErrorCode::kUnknownField, "say 'at_index' or 'at_message', not both").with("param", "at_message");
+    return Error(ErrorCode::kUnknownField, "say 'at_index' or 'at_message', not both")
+        .with("param", "at_message");
   }
   if (!from.empty()) {
     TERTULIA_TRY_AS(fork.from, BranchId::parse(from));
@@ -264,7 +265,8 @@ Result<Turn> copied(const Call& call, const Turn& turn) {
 }
 
 // The turns of `from` that `into` does not have, as far as they were asked for.
-std::vector<StoredTurn> turns_to_pick(const std::vector<StoredTurn>& from, const std::vector<StoredTurn>& into,
+std::vector<StoredTurn> turns_to_pick(const std::vector<StoredTurn>& from,
+                                      const std::vector<StoredTurn>& into,
                                       const std::set<std::uint64_t>& wanted) {
   std::set<std::string> known;
   for (const StoredTurn& stored : into) {
@@ -292,7 +294,8 @@ Result<Reply> merge_branch(Call& call) {
   for (const Json& revision : in.array_or_empty("turns")) {
     const std::int64_t* value = revision.as_int();
     if (value == nullptr || *value < 0) {
-      in.fail(Error(ErrorCode::kWrongType, "merge: 'turns' must be a list of revisions").with("param", "turns"));
+      in.fail(
+          Error(ErrorCode::kWrongType, "merge: 'turns' must be a list of revisions").with("param", "turns"));
       break;
     }
     wanted.insert(static_cast<std::uint64_t>(*value));
@@ -322,18 +325,17 @@ Result<Reply> merge_branch(Call& call) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kGet, "/api/v1/sessions/{session}/branches", Access::kRead, .pool = &list_branches},
-    Route{Method::kPost, "/api/v1/sessions/{session}/branches", Access::kWrite, BodyKind::kJson,
-          .pool = &fork_branch_of},
-    Route{Method::kGet, "/api/v1/sessions/{session}/branches/{branch}", Access::kRead, .pool = &get_branch},
-    Route{Method::kPatch, "/api/v1/sessions/{session}/branches/{branch}", Access::kWrite, BodyKind::kJson,
-          .pool = &patch_branch},
-    Route{Method::kDelete, "/api/v1/sessions/{session}/branches/{branch}", Access::kWrite,
-          .pool = &delete_branch_of},
-    Route{Method::kGet, "/api/v1/sessions/{session}/branches/{branch}/diff", Access::kRead,
-          .pool = &diff_branches},
-    Route{Method::kPost, "/api/v1/sessions/{session}/branches/{branch}/merge", Access::kWrite,
-          BodyKind::kJson, .pool = &merge_branch},
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/branches", Access::kRead, &list_branches),
+    on_pool(Method::kPost, "/api/v1/sessions/{session}/branches", Access::kWrite, &fork_branch_of,
+            BodyKind::kJson),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/branches/{branch}", Access::kRead, &get_branch),
+    on_pool(Method::kPatch, "/api/v1/sessions/{session}/branches/{branch}", Access::kWrite, &patch_branch,
+            BodyKind::kJson),
+    on_pool(Method::kDelete, "/api/v1/sessions/{session}/branches/{branch}", Access::kWrite,
+            &delete_branch_of),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/branches/{branch}/diff", Access::kRead, &diff_branches),
+    on_pool(Method::kPost, "/api/v1/sessions/{session}/branches/{branch}/merge", Access::kWrite,
+            &merge_branch, BodyKind::kJson),
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ Result<Reply> list_messages(Call& call) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kGet, "/api/v1/sessions/{session}/messages", Access::kRead, .pool = &list_messages},
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/messages", Access::kRead, &list_messages),
 };
 
 }  // namespace

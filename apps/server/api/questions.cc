@@ -51,9 +51,9 @@ Result<Reply> answer_question(Call& call) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kGet, "/api/v1/questions", Access::kRead, .pool = &list_questions},
-    Route{Method::kPost, "/api/v1/sessions/{session}/turns/{turn}/questions/{call}", Access::kWrite,
-          BodyKind::kJson, .pool = &answer_question},
+    on_pool(Method::kGet, "/api/v1/questions", Access::kRead, &list_questions),
+    on_pool(Method::kPost, "/api/v1/sessions/{session}/turns/{turn}/questions/{call}", Access::kWrite,
+            &answer_question, BodyKind::kJson),
 };
 
 }  // namespace

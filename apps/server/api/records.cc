@@ -113,11 +113,10 @@ Result<Reply> list_episodes(Call& call) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kGet, "/api/v1/tool-calls", Access::kRead, .pool = &list_tool_calls},
-    Route{Method::kGet, "/api/v1/unknown-outcomes", Access::kRead, .pool = &list_unknown_outcomes},
-    Route{Method::kGet, "/api/v1/sessions/{session}/turns/{turn}/receipts", Access::kRead,
-          .pool = &list_receipts},
-    Route{Method::kGet, "/api/v1/sessions/{session}/episodes", Access::kRead, .pool = &list_episodes},
+    on_pool(Method::kGet, "/api/v1/tool-calls", Access::kRead, &list_tool_calls),
+    on_pool(Method::kGet, "/api/v1/unknown-outcomes", Access::kRead, &list_unknown_outcomes),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/turns/{turn}/receipts", Access::kRead, &list_receipts),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/episodes", Access::kRead, &list_episodes),
 };
 
 }  // namespace

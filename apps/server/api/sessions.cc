@@ -143,14 +143,13 @@ Result<Reply> delete_session(Call& call) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kPost, "/api/v1/sessions", Access::kWrite, BodyKind::kJson, .pool = &create_session},
-    Route{Method::kGet, "/api/v1/sessions", Access::kRead, .pool = &list_sessions},
-    Route{Method::kGet, "/api/v1/sessions/{session}", Access::kRead, .pool = &get_session},
-    Route{Method::kPatch, "/api/v1/sessions/{session}", Access::kWrite, BodyKind::kJson,
-          .pool = &patch_session},
-    Route{Method::kPost, "/api/v1/sessions/{session}/close", Access::kWrite, .pool = &close_session},
-    Route{Method::kPost, "/api/v1/sessions/{session}/reopen", Access::kWrite, .pool = &reopen_session},
-    Route{Method::kDelete, "/api/v1/sessions/{session}", Access::kWrite, .pool = &delete_session},
+    on_pool(Method::kPost, "/api/v1/sessions", Access::kWrite, &create_session, BodyKind::kJson),
+    on_pool(Method::kGet, "/api/v1/sessions", Access::kRead, &list_sessions),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}", Access::kRead, &get_session),
+    on_pool(Method::kPatch, "/api/v1/sessions/{session}", Access::kWrite, &patch_session, BodyKind::kJson),
+    on_pool(Method::kPost, "/api/v1/sessions/{session}/close", Access::kWrite, &close_session),
+    on_pool(Method::kPost, "/api/v1/sessions/{session}/reopen", Access::kWrite, &reopen_session),
+    on_pool(Method::kDelete, "/api/v1/sessions/{session}", Access::kWrite, &delete_session),
 };
 
 }  // namespace

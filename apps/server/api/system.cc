@@ -46,11 +46,11 @@ Result<Reply> get_metrics(Call& call) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kGet, "/health", Access::kOpen, .here = &get_health},
-    Route{Method::kGet, "/ready", Access::kOpen, .here = &get_ready},
-    Route{Method::kGet, "/metrics", Access::kAdmin, .here = &get_metrics},
-    Route{Method::kGet, "/api/v1/version", Access::kOpen, .here = &get_version},
-    Route{Method::kGet, "/api/v1/me", Access::kRead, .here = &get_me},
+    here(Method::kGet, "/health", Access::kOpen, &get_health),
+    here(Method::kGet, "/ready", Access::kOpen, &get_ready),
+    here(Method::kGet, "/metrics", Access::kAdmin, &get_metrics),
+    here(Method::kGet, "/api/v1/version", Access::kOpen, &get_version),
+    here(Method::kGet, "/api/v1/me", Access::kRead, &get_me),
 };
 
 }  // namespace

@@ -61,16 +61,18 @@ Result<Reply> import_sessions(Call& call) {
   TERTULIA_TRY(query.finish());
   if (call.request.body.empty()) return Error(ErrorCode::kEmptyBody, "send an archive as the body");
   ReadOnlyBytes archive(call.request.body);
-  TERTULIA_TRY_AS(const ArchiveCounts counts,
-                  import_archive(call.services.store(), archive,
-                                 {.tenant = call.principal.tenant, .owner = call.principal.user, .adopt = adopt}));
+  TERTULIA_TRY_AS(
+      const ArchiveCounts counts,
+      import_archive(call.services.store(), archive,
+                     {.tenant = call.principal.tenant, .owner = call.principal.user, .adopt = adopt}));
   return Reply::json(counts_body(counts));
 }
 
 // The user that the path names: oneself, or anybody of the tenant for whoever may admin.
 Result<OwnerId> user_of(const Call& call) {
   TERTULIA_TRY_AS(OwnerId user, OwnerId::parse(call.parameter("user")));
-  if (user == call.principal.user || (call.principal.may(Access::kAdmin) && !call.principal.bound)) return user;
+  if (user == call.principal.user || (call.principal.may(Access::kAdmin) && !call.principal.bound))
+    return user;
   return Error(ErrorCode::kNotFound, "there is no user '" + user.text() + "'").with("param", "user");
 }
 
@@ -90,11 +92,11 @@ Result<Reply> erase_user(Call& call) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kGet, "/api/v1/sessions/{session}/export", Access::kRead, .pool = &export_session},
-    Route{Method::kPost, "/api/v1/import", Access::kWrite, BodyKind::kBytes, kArchiveLimit,
-          .pool = &import_sessions},
-    Route{Method::kGet, "/api/v1/users/{user}/export", Access::kRead, .pool = &export_user},
-    Route{Method::kDelete, "/api/v1/users/{user}", Access::kAdmin, .pool = &erase_user},
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/export", Access::kRead, &export_session),
+    on_pool(Method::kPost, "/api/v1/import", Access::kWrite, &import_sessions, BodyKind::kBytes,
+            kArchiveLimit),
+    on_pool(Method::kGet, "/api/v1/users/{user}/export", Access::kRead, &export_user),
+    on_pool(Method::kDelete, "/api/v1/users/{user}", Access::kAdmin, &erase_user),
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ Result<OnBusy> on_busy_named(const std::string& name) {
   for (const OnBusy on_busy : {OnBusy::kReject, OnBusy::kQueue, OnBusy::kSteer, OnBusy::kInterrupt}) {
     if (name_of(on_busy) == name) return on_busy;
   }
-  return Error(ErrorCode::kOutOfRange, "on_busy is reject, queue, steer or interrupt").with("param", "on_busy");
+  return Error(ErrorCode::kOutOfRange, "on_busy is reject, queue, steer or interrupt")
+      .with("param", "on_busy");
 }
 
 Result<OnInterrupted> on_interrupted_named(const std::string& name) {
@@ -71,12 +72,13 @@ Result<Input> read_input(const Call& call, const Json* message) {
     return Error(ErrorCode::kMissingField, "turn: field 'message' is missing").with("param", "message");
   }
   if (const std::string* text = message->as_string()) {
-    if (text->empty()) return Error(ErrorCode::kEmptyMessage, "the message is empty").with("param", "message");
+    if (text->empty())
+      return Error(ErrorCode::kEmptyMessage, "the message is empty").with("param", "message");
     return Input{.text = *text};
   }
   if (message->as_object() == nullptr) {
-    return Error(ErrorCode::kWrongType,
-                 "turn: field 'message' must be a string or an object, not " + std::string(message->type_name()))
+    return Error(ErrorCode::kWrongType, "turn: field 'message' must be a string or an object, not " +
+                                            std::string(message->type_name()))
         .with("param", "message");
   }
   TERTULIA_TRY_AS(Message made, read_message(call, *message));
@@ -88,8 +90,8 @@ Result<std::optional<double>> optional_number(JsonReader& in, std::string_view n
   const double value = in.double_or(name, kAbsent);
   if (value == kAbsent) return std::optional<double>();
   if (value < 0 || value > most) {
-    return Error(ErrorCode::kOutOfRange,
-                 "options: '" + std::string(name) + "' must be from 0 to " + std::to_string(static_cast<int>(most)))
+    return Error(ErrorCode::kOutOfRange, "options: '" + std::string(name) + "' must be from 0 to " +
+                                             std::to_string(static_cast<int>(most)))
         .with("param", "options." + std::string(name));
   }
   return std::optional(value);
@@ -106,7 +108,8 @@ Result<void> read_options(const Json& form, RunOptions& options) {
   for (const Json& stop : in.array_or_empty("stop")) {
     const std::string* text = stop.as_string();
     if (text == nullptr) {
-      return Error(ErrorCode::kWrongType, "options: 'stop' must be a list of strings").with("param", "options.stop");
+      return Error(ErrorCode::kWrongType, "options: 'stop' must be a list of strings")
+          .with("param", "options.stop");
     }
     options.speech.stop.push_back(*text);
   }

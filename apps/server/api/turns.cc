@@ -17,11 +17,11 @@ namespace tertulia::server {
 namespace {
 
 // Returns the error of `expression` through `done`, if it has one.
-#define TERTULIA_OR_ANSWER(declaration, expression, done)                                    \
-  auto TERTULIA_CONCAT(answer_, __LINE__) = (expression);                                    \
-  if (!TERTULIA_CONCAT(answer_, __LINE__)) {                                                 \
-    return (done)(std::move(TERTULIA_CONCAT(answer_, __LINE__)).error());                    \
-  }                                                                                          \
+#define TERTULIA_OR_ANSWER(declaration, expression, done)                 \
+  auto TERTULIA_CONCAT(answer_, __LINE__) = (expression);                 \
+  if (!TERTULIA_CONCAT(answer_, __LINE__)) {                              \
+    return (done)(std::move(TERTULIA_CONCAT(answer_, __LINE__)).error()); \
+  }                                                                       \
   declaration = *std::move(TERTULIA_CONCAT(answer_, __LINE__))
 
 void run_turn(Call& call, TurnRequest turn, const std::string& session, Done<Reply> done) {
@@ -150,8 +150,9 @@ Result<std::string_view> status_of_stored(const Call& call, const SessionKey& ke
   TERTULIA_TRY_AS(const BranchHead* head, find_branch(state, branch));
   std::uint64_t end = head->message_count;
   while (end > 0) {
-    TERTULIA_TRY_AS(const std::vector<StoredTurn> turns,
-                    read_turns(store, key, {.branch = branch, .begin = end > kPage ? end - kPage : 0, .end = end}));
+    TERTULIA_TRY_AS(
+        const std::vector<StoredTurn> turns,
+        read_turns(store, key, {.branch = branch, .begin = end > kPage ? end - kPage : 0, .end = end}));
     for (const StoredTurn& stored : turns) {
       if (stored.turn.id() != turn) continue;
       return stored.turn.messages().back().interrupted() ? std::string_view("interrupted") : "committed";
@@ -215,19 +216,16 @@ void watch_turn(const CallPtr& call, Done<Reply> done) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kPost, "/api/v1/turns", Access::kWrite, BodyKind::kJson, .later = &send_turn},
-    Route{Method::kPost, "/api/v1/sessions/{session}/resume", Access::kWrite, BodyKind::kJson,
-          .later = &resume_turn},
-    Route{Method::kGet, "/api/v1/sessions/{session}/turns", Access::kRead, .pool = &list_turns},
-    Route{Method::kGet, "/api/v1/sessions/{session}/turns/{turn}", Access::kRead, .pool = &get_turn},
-    Route{Method::kGet, "/api/v1/sessions/{session}/turns/{turn}/events", Access::kRead,
-          .later = &watch_turn},
-    Route{Method::kPost, "/api/v1/sessions/{session}/turns/{turn}/cancel", Access::kWrite,
-          .pool = &cancel_turn},
-    Route{Method::kPost, "/api/v1/sessions/{session}/turns/{turn}/steer", Access::kWrite, BodyKind::kJson,
-          .later = &steer_turn},
-    Route{Method::kPost, "/api/v1/sessions/{session}/turns/{turn}/interrupt", Access::kWrite,
-          BodyKind::kJson, .later = &interrupt_turn},
+    later(Method::kPost, "/api/v1/turns", Access::kWrite, &send_turn, BodyKind::kJson),
+    later(Method::kPost, "/api/v1/sessions/{session}/resume", Access::kWrite, &resume_turn, BodyKind::kJson),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/turns", Access::kRead, &list_turns),
+    on_pool(Method::kGet, "/api/v1/sessions/{session}/turns/{turn}", Access::kRead, &get_turn),
+    later(Method::kGet, "/api/v1/sessions/{session}/turns/{turn}/events", Access::kRead, &watch_turn),
+    on_pool(Method::kPost, "/api/v1/sessions/{session}/turns/{turn}/cancel", Access::kWrite, &cancel_turn),
+    later(Method::kPost, "/api/v1/sessions/{session}/turns/{turn}/steer", Access::kWrite, &steer_turn,
+          BodyKind::kJson),
+    later(Method::kPost, "/api/v1/sessions/{session}/turns/{turn}/interrupt", Access::kWrite, &interrupt_turn,
+          BodyKind::kJson),
 };
 
 }  // namespace

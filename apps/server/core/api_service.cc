@@ -46,7 +46,9 @@ Reply reply_of(Result<Reply> result) {
 class ApiExchange final : public Exchange, public std::enable_shared_from_this<ApiExchange> {
  public:
   ApiExchange(ApiService& service, const Peer& peer)
-      : service_(service), peer_(peer), begun_(service.services_.env.clock().instant()),
+      : service_(service),
+        peer_(peer),
+        begun_(service.services_.env.clock().instant()),
         id_(service.next_request_id()) {}
   ~ApiExchange() override {
     if (streaming_) service_.close_stream(principal_.key);
@@ -115,7 +117,8 @@ std::optional<Reply> ApiExchange::admit(const Request& request) {
         .with("Retry-After", "1");
   }
   if (route.body == BodyKind::kNone && has_body(request)) {
-    return Reply::refused(HttpProblem::kBodyTooLarge, "this request has no body", {{"limit", std::int64_t{0}}});
+    return Reply::refused(HttpProblem::kBodyTooLarge, "this request has no body",
+                          {{"limit", std::int64_t{0}}});
   }
   return check_body(route, request);
 }
@@ -144,7 +147,9 @@ void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
       if (route.pool != nullptr) {
         done(self->counted(reply_of(route.pool(*call))));
       } else {
-        route.later(call, [self, call, done](Result<Reply> reply) { done(self->counted(reply_of(std::move(reply)))); });
+        route.later(call, [self, call, done](Result<Reply> reply) {
+          done(self->counted(reply_of(std::move(reply))));
+        });
       }
     });
   };

@@ -48,8 +48,8 @@ std::variant<Principal, Reply> with_user(Principal principal, const Request& req
   Result<OwnerId> user = OwnerId::parse(wanted);
   if (!user) return Reply::refused(Problem::of(std::move(user).error().in("Tertulia-User")));
   if (principal.bound && *user != principal.user) {
-    return Reply::refused(
-        Problem::of(Error(ErrorCode::kNotPermitted, "this key is bound to another user than Tertulia-User says")));
+    return Reply::refused(Problem::of(
+        Error(ErrorCode::kNotPermitted, "this key is bound to another user than Tertulia-User says")));
   }
   principal.user = *std::move(user);
   return principal;
@@ -103,13 +103,13 @@ std::variant<Principal, Reply> Gatekeeper::identify(const Request& request, cons
   // A proxy on this machine speaks for others, who need a key; and a page that some name leads to loopback
   // for says that name.
   const bool forwarded = request.count("X-Forwarded-For") + request.count("Forwarded") > 0;
-  if (!options_.open_to_loopback || !peer.loopback || forwarded || !is_loopback_name(request.header("Host"))) {
+  if (!options_.open_to_loopback || !peer.loopback || forwarded ||
+      !is_loopback_name(request.header("Host"))) {
     return bad_key("a key is needed: 'Authorization: Bearer tk_…'; make one with: tertulia keys create");
   }
-  return with_user({.tenant = *TenantId::parse("local"),
-                    .user = *OwnerId::parse("local"),
-                    .access = Access::kAdmin},
-                   request);
+  return with_user(
+      {.tenant = *TenantId::parse("local"), .user = *OwnerId::parse("local"), .access = Access::kAdmin},
+      request);
 }
 
 std::variant<Principal, Reply> Gatekeeper::admit(const Request& request, const Peer& peer, Access wanted) {
@@ -124,9 +124,10 @@ std::variant<Principal, Reply> Gatekeeper::admit(const Request& request, const P
     return who;
   }
   if (!std::get<Principal>(who).may(wanted)) {
-    return Reply::refused(Problem::of(
-        Error(ErrorCode::kNotPermitted, "this key may not do that: it needs the right to " + std::string(name_of(wanted)))
-            .with("needs", std::string(name_of(wanted)))));
+    return Reply::refused(
+        Problem::of(Error(ErrorCode::kNotPermitted,
+                          "this key may not do that: it needs the right to " + std::string(name_of(wanted)))
+                        .with("needs", std::string(name_of(wanted)))));
   }
   return who;
 }

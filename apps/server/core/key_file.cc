@@ -42,8 +42,7 @@ Result<ApiKey> key_of(const Json& form) {
   const std::string tenant = in.required_string("tenant");
   const std::string user = in.string_or("user", {});
   const std::string access = in.required_string("access");
-  key.requests_per_minute =
-      static_cast<std::uint32_t>(in.int_or("requests_per_minute", 0, 0, 1'000'000'000));
+  key.requests_per_minute = static_cast<std::uint32_t>(in.int_or("requests_per_minute", 0, 0, 1'000'000'000));
   const std::string created = in.required_string("created_at");
   TERTULIA_TRY_AS(key.expires_at, optional_time(in, "expires_at"));
   TERTULIA_TRY_AS(key.revoked_at, optional_time(in, "revoked_at"));
@@ -168,8 +167,8 @@ Result<void> revoke_key(Env& env, const Path& directory, std::string_view id) {
     key.revoked_at = env.clock().now();
     return write_file_atomically(env.files(), key_path(directory), text_of(keys));
   }
-  return Error(ErrorCode::kNotFound,
-               "there is no key '" + std::string(id) + "'" + did_you_mean(id, known) + "; see: tertulia keys list");
+  return Error(ErrorCode::kNotFound, "there is no key '" + std::string(id) + "'" + did_you_mean(id, known) +
+                                         "; see: tertulia keys list");
 }
 
 }  // namespace tertulia::server

@@ -29,7 +29,8 @@ void KeyRing::watch() {
   while (true) {
     {
       MutexLock lock(mutex_);
-      const auto until = std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now() + kLookEvery);
+      const auto until =
+          std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now() + kLookEvery);
       while (!stopping_ && std::chrono::steady_clock::now() < until) stopped_.wait_until(mutex_, until);
       if (stopping_) return;
     }
@@ -48,7 +49,8 @@ void KeyRing::refresh() {
     MutexLock lock(mutex_);
     if (text == content_) return;
   }
-  Result<std::vector<ApiKey>> read = text.empty() ? Result<std::vector<ApiKey>>(std::vector<ApiKey>()) : parse_keys(text);
+  Result<std::vector<ApiKey>> read =
+      text.empty() ? Result<std::vector<ApiKey>>(std::vector<ApiKey>()) : parse_keys(text);
   if (!read) {
     log_.error("the keys cannot be read", {{"reason", read.error().message()}});
     return;

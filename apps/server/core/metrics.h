@@ -15,7 +15,7 @@ namespace tertulia::server {
 class Metrics {
  public:
   // Upper ends of the times that are told apart, in microseconds.
-  static constexpr std::array<std::int64_t, 10> kBuckets{250,    1'000,   2'500,     10'000,    25'000,
+  static constexpr std::array<std::int64_t, 10> kBuckets{250,     1'000,   2'500,     10'000,    25'000,
                                                          100'000, 250'000, 1'000'000, 5'000'000, 30'000'000};
 
   void request_ended(int status, Duration took, std::uint64_t bytes);

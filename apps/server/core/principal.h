@@ -12,7 +12,7 @@ namespace tertulia::server {
 
 // What a route demands. Each includes those before it.
 enum class Access : std::uint8_t {
-  kOpen,   // no key
+  kOpen,  // no key
   kRead,
   kWrite,  // sessions and turns
   kAdmin,  // users and keys

@@ -1,6 +1,6 @@
 // A Route: a method and a path, what they demand, and who answers.
 //
-//   {Method::kGet, "/api/v1/sessions/{session}", Access::kRead, .pool = &get_session},
+//   on_pool(Method::kGet, "/api/v1/sessions/{session}", Access::kRead, &get_session),
 //
 // The tables of routes are also what the tests walk: every route is tried with every kind of principal, and
 // every route must be in the OpenAPI document.
@@ -48,6 +48,30 @@ struct Route {
   // for a turn.
   void (*later)(const CallPtr&, Done<Reply>) = nullptr;
 };
+
+constexpr Route here(Method method, std::string_view pattern, Access access, Result<Reply> (*answer)(Call&)) {
+  return {.method = method, .pattern = pattern, .access = access, .here = answer};
+}
+constexpr Route on_pool(Method method, std::string_view pattern, Access access,
+                        Result<Reply> (*answer)(Call&), BodyKind body = BodyKind::kNone,
+                        std::uint64_t body_limit = kBodyLimit) {
+  return {.method = method,
+          .pattern = pattern,
+          .access = access,
+          .body = body,
+          .body_limit = body_limit,
+          .pool = answer};
+}
+constexpr Route later(Method method, std::string_view pattern, Access access,
+                      void (*answer)(const CallPtr&, Done<Reply>), BodyKind body = BodyKind::kNone,
+                      std::uint64_t body_limit = kBodyLimit) {
+  return {.method = method,
+          .pattern = pattern,
+          .access = access,
+          .body = body,
+          .body_limit = body_limit,
+          .later = answer};
+}
 
 // Routes that tell errors in the same form.
 struct RouteGroup {

@@ -3,7 +3,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -61,9 +60,10 @@ Connection::Connection(std::shared_ptr<Loop> loop, std::unique_ptr<Transport> tr
   if (!gone) {
     peer_.address = peer.address().to_string();
     const auto address = peer.address();
-    peer_.loopback = address.is_loopback() ||
-                     (address.is_v6() && address.to_v6().is_v4_mapped() &&
-                      boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback());
+    peer_.loopback =
+        address.is_loopback() ||
+        (address.is_v6() && address.to_v6().is_v4_mapped() &&
+         boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback());
   }
   peer_.encrypted = transport_->encrypted();
   loop_->link(*this);
@@ -102,9 +102,10 @@ Task<bool> Connection::serve_one() {
       co_return false;
     }
     if (body == Read::kRefused) {
-      co_return co_await refuse(*exchange, overdue_ ? Reply::refused(HttpProblem::kSlowRequest,
-                                                                     "the body of the request came too slowly")
-                                                    : Reply::refused(reader_->problem()));
+      co_return co_await refuse(
+          *exchange,
+          overdue_ ? Reply::refused(HttpProblem::kSlowRequest, "the body of the request came too slowly")
+                   : Reply::refused(reader_->problem()));
     }
   }
   Reply reply = refused ? *std::move(refused) : co_await answer_of(exchange);
@@ -137,7 +138,7 @@ Task<Connection::Read> Connection::read_head() {
     buffer_.resize(before + kReadBytes);
     const std::size_t came = co_await transport_->read_some(buffer_.data() + before, kReadBytes);
     buffer_.resize(before + came);
-    if (came == 0) co_return overdue_ && before > 0 ? Read::kRefused : Read::kEnd;
+    if (came == 0) co_return overdue_&& before > 0 ? Read::kRefused : Read::kEnd;
     if (idle_) {
       idle_ = false;
       expect_by(times_.head);
@@ -278,7 +279,7 @@ Task<bool> Connection::send_stream(Exchange& exchange, const Reply& reply, bool 
   streaming_ = nullptr;
   boost::system::error_code ignored;
   transport_->socket().cancel(ignored);
-  co_return whole && chunked;
+  co_return whole&& chunked;
 }
 
 Task<bool> Connection::refuse(Exchange& exchange, Reply reply) {

@@ -163,11 +163,10 @@ void HttpServer::Impl::welcome(const std::shared_ptr<Loop>& loop, Socket socket)
   asio::post(loop->io(), [this, loop, shared, tls_context] {
     auto transport =
         tls_context ? tls_context->transport(std::move(*shared)) : plain_transport(std::move(*shared));
-    auto connection = std::make_shared<Connection>(loop, std::move(transport), service_, options_.head,
-                                                   options_.times);
+    auto connection =
+        std::make_shared<Connection>(loop, std::move(transport), service_, options_.head, options_.times);
     if (loop->draining()) return;
-    asio::co_spawn(
-        loop->io(), [connection]() -> Task<void> { co_await connection->run(); }, asio::detached);
+    asio::co_spawn(loop->io(), [connection]() -> Task<void> { co_await connection->run(); }, asio::detached);
   });
 }
 

@@ -20,8 +20,7 @@ class Connection;
 using Moment = std::chrono::steady_clock::time_point;
 
 // Links a connection into the list of its loop; unlinks itself.
-using LoopLink =
-    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+using LoopLink = boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 // Shared, because a handler that answers late may hold it when the server is already gone.
 class Loop : public std::enable_shared_from_this<Loop> {

@@ -14,28 +14,28 @@ namespace tertulia::server {
 // ErrorCode. The names are part of the wire format.
 //
 // X(enumerator, wire name, status)
-#define TERTULIA_HTTP_PROBLEMS(X)                             \
-  X(kBadRequestLine, "bad_request_line", 400)                 \
-  X(kBadHeader, "bad_header", 400)                            \
-  X(kAmbiguousLength, "ambiguous_length", 400)                \
-  X(kBadChunk, "bad_chunk", 400)                              \
-  X(kBadTarget, "bad_target", 400)                            \
-  X(kBadEventId, "bad_event_id", 400)                         \
-  X(kBadKey, "bad_key", 401)                                  \
-  X(kBadVisitorToken, "bad_visitor_token", 401)               \
-  X(kOriginNotAllowed, "origin_not_allowed", 403)             \
-  X(kNoRoute, "no_route", 404)                                \
-  X(kMethodNotAllowed, "method_not_allowed", 405)             \
-  X(kNotAcceptable, "not_acceptable", 406)                    \
-  X(kSlowRequest, "slow_request", 408)                        \
-  X(kBodyTooLarge, "body_too_large", 413)                     \
-  X(kUnsupportedMediaType, "unsupported_media_type", 415)     \
-  X(kBadExpectation, "bad_expectation", 417)                  \
-  X(kTooManyRequests, "too_many_requests", 429)               \
-  X(kHeadersTooLarge, "headers_too_large", 431)               \
-  X(kInternal, "internal", 500)                               \
-  X(kTooManyStreams, "too_many_streams", 503)                 \
-  X(kShuttingDown, "shutting_down", 503)                      \
+#define TERTULIA_HTTP_PROBLEMS(X)                         \
+  X(kBadRequestLine, "bad_request_line", 400)             \
+  X(kBadHeader, "bad_header", 400)                        \
+  X(kAmbiguousLength, "ambiguous_length", 400)            \
+  X(kBadChunk, "bad_chunk", 400)                          \
+  X(kBadTarget, "bad_target", 400)                        \
+  X(kBadEventId, "bad_event_id", 400)                     \
+  X(kBadKey, "bad_key", 401)                              \
+  X(kBadVisitorToken, "bad_visitor_token", 401)           \
+  X(kOriginNotAllowed, "origin_not_allowed", 403)         \
+  X(kNoRoute, "no_route", 404)                            \
+  X(kMethodNotAllowed, "method_not_allowed", 405)         \
+  X(kNotAcceptable, "not_acceptable", 406)                \
+  X(kSlowRequest, "slow_request", 408)                    \
+  X(kBodyTooLarge, "body_too_large", 413)                 \
+  X(kUnsupportedMediaType, "unsupported_media_type", 415) \
+  X(kBadExpectation, "bad_expectation", 417)              \
+  X(kTooManyRequests, "too_many_requests", 429)           \
+  X(kHeadersTooLarge, "headers_too_large", 431)           \
+  X(kInternal, "internal", 500)                           \
+  X(kTooManyStreams, "too_many_streams", 503)             \
+  X(kShuttingDown, "shutting_down", 503)                  \
   X(kUnsupportedVersion, "unsupported_version", 505)
 
 enum class HttpProblem : std::uint8_t {

@@ -41,7 +41,9 @@ struct Reply {
   // Instead of everything: written in the form that the route's API has for errors.
   std::optional<Problem> problem{};
 
-  static Reply json(std::string body, int status = 200) { return {.status = status, .body = std::move(body)}; }
+  static Reply json(std::string body, int status = 200) {
+    return {.status = status, .body = std::move(body)};
+  }
   static Reply refused(Problem problem) {
     const int status = problem.status;
     return {.status = status, .problem = std::move(problem)};

@@ -94,8 +94,7 @@ Result<Query> Query::parse(std::string_view text) {
     if (pair.empty()) continue;
     const std::size_t equals = std::min(pair.find('='), pair.size());
     std::optional<std::string> name = percent_decoded(pair.substr(0, equals), true);
-    std::optional<std::string> value =
-        percent_decoded(pair.substr(std::min(equals + 1, pair.size())), true);
+    std::optional<std::string> value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), true);
     if (!name || !value) {
       return Error(ErrorCode::kBadUnicode,
                    "the query is not well-formed: each name and value must be percent-encoded UTF-8");

@@ -65,14 +65,13 @@ Problem problem_of(const error_code& code, const HeadLimits& limits, std::uint64
   if (code == http::error::bad_version) {
     return Problem::of(HttpProblem::kUnsupportedVersion, "HTTP/1.1 and HTTP/1.0 are spoken here");
   }
-  if (code == http::error::bad_field || code == http::error::bad_value ||
-      code == http::error::bad_obs_fold || code == http::error::bad_line_ending) {
+  if (code == http::error::bad_field || code == http::error::bad_value || code == http::error::bad_obs_fold ||
+      code == http::error::bad_line_ending) {
     return Problem::of(HttpProblem::kBadHeader, "a header of the request is not well-formed");
   }
   if (code == http::error::bad_target) {
-    return Problem::of(HttpProblem::kBadTarget,
-                       "the target of the request must be a path of at most " +
-                           std::to_string(limits.target_bytes) + " bytes");
+    return Problem::of(HttpProblem::kBadTarget, "the target of the request must be a path of at most " +
+                                                    std::to_string(limits.target_bytes) + " bytes");
   }
   return Problem::of(HttpProblem::kBadRequestLine, "this is not an HTTP request");
 }
@@ -144,8 +143,10 @@ RequestReader::Step RequestReader::read(std::string_view bytes, std::size_t& tak
     if (in_head) break;
   }
   if (code == http::error::need_more) {
-    if (in_head && bytes.size() > limits_.head_bytes) code = http::error::header_limit;
-    else return Step::kMore;
+    if (in_head && bytes.size() > limits_.head_bytes)
+      code = http::error::header_limit;
+    else
+      return Step::kMore;
   }
   if (code) {
     parser.problem = problem_of(code, limits_, parser.wanted);

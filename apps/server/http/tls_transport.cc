@@ -70,8 +70,8 @@ class LoadedContext final : public TlsContext {
 Result<std::shared_ptr<TlsContext>> TlsContext::load(const std::string& certificate, const std::string& key) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   boost::system::error_code failed;
-  context->set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 |
-                           ssl::context::no_tlsv1_1 | ssl::context::no_sslv3 | ssl::context::no_sslv2,
+  context->set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1 |
+                           ssl::context::no_sslv3 | ssl::context::no_sslv2,
                        failed);
   if (!failed) context->use_certificate_chain_file(certificate, failed);
   if (failed) {
@@ -80,8 +80,8 @@ Result<std::shared_ptr<TlsContext>> TlsContext::load(const std::string& certific
   }
   context->use_private_key_file(key, ssl::context::pem, failed);
   if (failed) {
-    return Error(ErrorCode::kBadConfig, "the private key '" + key +
-                                            "' cannot be used with its certificate: " + failed.message());
+    return Error(ErrorCode::kBadConfig,
+                 "the private key '" + key + "' cannot be used with its certificate: " + failed.message());
   }
   return std::shared_ptr<TlsContext>(std::make_shared<LoadedContext>(std::move(context)));
 }

@@ -1,0 +1,106 @@
+// tertulia serve: the HTTP server.
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <pthread.h>
+
+#include "tertulia/base/env.h"
+#include "tertulia/base/log.h"
+
+#include "commands.h"
+#include "host/host.h"
+#include "server.h"
+#include "settings.h"
+
+namespace tertulia::cli {
+namespace {
+
+struct Options {
+  std::string address;
+  std::string port;
+};
+
+// The signals that end or renew the server. Blocked before any thread is started, so that none of them is
+// ended by one.
+sigset_t block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return set;
+}
+
+Result<Config> load_serve_settings(const Context& context, const Options& options) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  if (!options.address.empty()) flags.emplace_back("server.address", options.address);
+  if (!options.port.empty()) flags.emplace_back("server.port", options.port);
+  return load_settings(context.config_flag, context.data_flag, std::move(flags));
+}
+
+Log log_of(const Config& config) {
+  const LogFormat format = config.string("log.format") == "json" ? LogFormat::kJson : LogFormat::kHuman;
+  return {make_log_sink(stderr, format), real_env().clock(),
+          log_level_named(config.string("log.level")).value_or(LogLevel::kInfo)};
+}
+
+void say_where(const Context& context, const Config& config, const server::Server& server) {
+  const bool tls = !config.string("server.tls_certificate").empty();
+  std::string address = config.string("server.address");
+  if (address.find(':') != std::string::npos) address = "[" + address + "]";
+  const std::string url = (tls ? "https://" : "http://") + address + ":" + std::to_string(server.port());
+  if (context.out.json) {
+    context.out.line(R"({"listening":")" + url + R"("})");
+    return;
+  }
+  context.out.line("Tertulia listens on " + url + "   (Ctrl-C stops it)");
+  context.out.line("  chat    " + url + "/");
+  context.out.line("  API     " + url + "/api/v1   docs/contracts/api.md");
+  context.out.line("  try     curl " + url +
+                   "/api/v1/turns -H 'Content-Type: application/json' -d "
+                   "'{\"message\":\"Hello\"}'");
+}
+
+// Until somebody asks the program to end.
+void wait_for_end(const sigset_t& signals, server::Server& server, const Log& log) {
+  while (true) {
+    int signal = 0;
+    if (sigwait(&signals, &signal) != 0) continue;
+    if (signal != SIGHUP) return;
+    if (const Result<void> reloaded = server.reload(); !reloaded) {
+      log.error("nothing was changed", {{"reason", reloaded.error().message()}});
+    }
+  }
+}
+
+Result<void> run_serve(const Options& options, const Context& context) {
+  const sigset_t signals = block_signals();
+  TERTULIA_TRY_AS(const Config config, load_serve_settings(context, options));
+  const Log log = log_of(config);
+  TERTULIA_TRY_AS(const std::unique_ptr<Host> host, Host::open(config, {}));
+  for (const std::string& warning : host->warnings()) log.warn(warning);
+  server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },
+                        .names = [&host] { return host->agents(); }};
+  TERTULIA_TRY_AS(
+      const std::unique_ptr<server::Server> server,
+      server::Server::start(server::server_options(config),
+                            {host->engine(), std::move(agents), host->directory()}, real_env(), log));
+  say_where(context, config, *server);
+  wait_for_end(signals, *server, log);
+  const auto at_most = std::chrono::duration_cast<std::chrono::milliseconds>(config.duration("server.drain"));
+  if (!server->drain(at_most)) log.warn("requests were cut: they took longer than server.drain");
+  return {};
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("serve", "Serve conversations over HTTP");
+  auto options = std::make_shared<Options>();
+  command->add_option("--address", options->address, "Where to listen; 127.0.0.1 if not given");
+  command->add_option("--port", options->port, "The port; 0: one that is free");
+  command->callback([options, &context] { context.run([&] { return run_serve(*options, context); }); });
+}
+
+}  // namespace tertulia::cli

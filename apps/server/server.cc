@@ -1,0 +1,137 @@
+#include "server.h"
+
+#include <utility>
+
+#include <boost/asio/ip/address.hpp>
+
+#include "tertulia/base/executor.h"
+
+#include "api/routes.h"
+#include "core/api_service.h"
+#include "core/key_ring.h"
+#include "core/metrics.h"
+
+namespace tertulia::server {
+namespace {
+
+bool is_loopback(const std::string& address) {
+  boost::system::error_code bad;
+  const auto parsed = boost::asio::ip::make_address(address, bad);
+  return !bad && parsed.is_loopback();
+}
+
+}  // namespace
+
+void add_all_routes(Router& router) {
+  for (const std::span<const Route> routes :
+       {session_routes(), transfer_routes(), branch_routes(), message_routes(), turn_routes(),
+        question_routes(), record_routes(), asset_routes(), agent_routes()}) {
+    router.add({.prefix = "/api/v1/", .routes = routes});
+  }
+  router.add({.prefix = "/", .routes = system_routes()});
+}
+
+// In the order in which they depend on each other: the last one goes first.
+struct Server::Parts {
+  Parts(const ServerOptions& options, Served served, Env& env, const Log& log)
+      : pool(thread_pool(options.workers)),
+        services{.engine = std::move(served.engine),
+                 .agents = std::move(served.agents),
+                 .env = env,
+                 .log = log.component("server"),
+                 .pool = *pool,
+                 .metrics = metrics,
+                 .directory = served.directory,
+                 .max_streams = options.max_streams,
+                 .max_streams_of_key = options.max_streams_of_key},
+        keys(env, served.directory, log.component("keys")),
+        gate({.open_to_loopback = !options.key_required && is_loopback(options.http.address),
+              .origins = options.origins,
+              .requests_per_minute = options.requests_per_minute},
+             keys, env.clock(), metrics),
+        service(services, router, gate, keys) {
+    add_all_routes(router);
+    services.draining = [this] { return service.draining(); };
+    services.connections = [this] { return http ? http->connections() : 0; };
+  }
+
+  Metrics metrics;
+  std::unique_ptr<Executor> pool;
+  Services services;
+  KeyRing keys;
+  Router router;
+  Gatekeeper gate;
+  ApiService service;
+  std::unique_ptr<HttpServer> http;
+};
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Server::~Server() {
+  // Nothing comes in any more; what is being answered is finished while everything is still there.
+  parts_->http.reset();
+  parts_->pool.reset();
+}
+
+Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Served served, Env& env,
+                                              const Log& log) {
+  auto parts = std::make_unique<Parts>(options, std::move(served), env, log);
+  if (!is_loopback(options.http.address) && parts->keys.valid_keys() == 0) {
+    return Error(ErrorCode::kBadConfig,
+                 "to listen on " + options.http.address +
+                     ", which others can reach, there must be a key; make one with: tertulia keys create")
+        .with("param", "server.address");
+  }
+  TERTULIA_TRY_AS(parts->http, HttpServer::start(options.http, parts->service, log.component("http")));
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+std::uint16_t Server::port() const { return parts_->http->port(); }
+
+bool Server::drain(std::chrono::milliseconds at_most) {
+  parts_->service.drain();
+  return parts_->http->drain(at_most);
+}
+
+Result<void> Server::reload() {
+  parts_->keys.refresh();
+  return parts_->http->reload_certificate();
+}
+
+void add_server_settings(Settings& settings) {
+  settings.add(Setting::string("server.address", "127.0.0.1",
+                               "Where to listen. Others than this machine need a key."));
+  settings.add(Setting::integer("server.port", 8080, 0, 65'535, "The port; 0: one that is free."));
+  settings.add(Setting::integer("server.threads", 2, 1, 64, "Threads that serve connections."));
+  settings.add(Setting::integer("server.workers", 16, 1, 1'024, "Threads for work that waits for the disk."));
+  settings.add(Setting::boolean("server.key_required", false, "Ask for a key on this machine, too."));
+  settings.add(Setting::strings("server.origins", {},
+                                "Pages that may call, as browsers write them: \"https://shop.example\"."));
+  settings.add(Setting::integer("server.requests_per_minute", 0, 0, 1'000'000'000,
+                                "For each key that has no limit of its own; 0: none."));
+  settings.add(Setting::integer("server.streams", 10'000, 1, 1'000'000, "Streams that may be open."));
+  settings.add(Setting::integer("server.streams_per_key", 32, 1, 1'000'000, "The same for one key."));
+  settings.add(Setting::duration("server.drain", std::chrono::seconds(10), std::chrono::seconds(0),
+                                 std::chrono::hours(1), "How long requests may take to end at a shutdown."));
+  settings.add(
+      Setting::string("server.tls_certificate", "", "A file in PEM form: TLS instead of plain HTTP."));
+  settings.add(Setting::string("server.tls_key", "", "The key of the certificate, a file in PEM form."));
+}
+
+ServerOptions server_options(const Config& config) {
+  ServerOptions options;
+  options.http.address = config.string("server.address");
+  options.http.port = static_cast<std::uint16_t>(config.integer("server.port"));
+  options.http.threads = static_cast<std::size_t>(config.integer("server.threads"));
+  options.http.tls_certificate = config.string("server.tls_certificate");
+  options.http.tls_key = config.string("server.tls_key");
+  options.workers = static_cast<std::size_t>(config.integer("server.workers"));
+  options.key_required = config.boolean("server.key_required");
+  options.origins = config.strings("server.origins");
+  options.requests_per_minute = static_cast<std::uint32_t>(config.integer("server.requests_per_minute"));
+  options.max_streams = static_cast<std::size_t>(config.integer("server.streams"));
+  options.max_streams_of_key = static_cast<std::size_t>(config.integer("server.streams_per_key"));
+  return options;
+}
+
+}  // namespace tertulia::server

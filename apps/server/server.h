@@ -1,0 +1,76 @@
+// The Server: everything between a socket and the engine, put together.
+//
+//   auto server = Server::start(options, {.engine = engine, .agents = agents, …}).value();
+//   … server->port() …
+//   server->drain(std::chrono::seconds(10));
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tertulia/agent/engine.h"
+#include "tertulia/base/config.h"
+#include "tertulia/base/env.h"
+#include "tertulia/base/log.h"
+#include "tertulia/base/result.h"
+
+#include "core/gatekeeper.h"
+#include "core/router.h"
+#include "core/services.h"
+#include "http/http_server.h"
+
+namespace tertulia::server {
+
+struct ServerOptions {
+  HttpOptions http{};
+  // Whoever asks needs a key, also on this machine.
+  bool key_required = false;
+  std::vector<std::string> origins{};
+  std::uint32_t requests_per_minute = 0;
+  std::size_t max_streams = 10'000;
+  std::size_t max_streams_of_key = 32;
+  // Threads for what blocks: reading the store, parsing bodies.
+  std::size_t workers = 16;
+};
+
+// What is served.
+struct Served {
+  std::shared_ptr<Engine> engine;
+  Agents agents;
+  // Where keys.json and audit.jsonl are.
+  Path directory;
+};
+
+class Server {
+ public:
+  // kBadConfig for an address of others without a key to ask for; errors of HttpServer::start.
+  static Result<std::unique_ptr<Server>> start(const ServerOptions& options, Served served, Env& env,
+                                               const Log& log);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  std::uint16_t port() const;
+  // As HttpServer::drain. Turns that run are the engine's business.
+  bool drain(std::chrono::milliseconds at_most);
+  // Reads keys and certificate again.
+  Result<void> reload();
+
+ private:
+  struct Parts;
+  explicit Server(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+// Every route that there is. Also for the tests that walk them.
+void add_all_routes(Router& router);
+
+// server.address, server.port, …
+void add_server_settings(Settings& settings);
+ServerOptions server_options(const Config& config);
+
+}  // namespace tertulia::server
