@@ -46,7 +46,10 @@ Task<Result<void>> take_steering(TurnWork& work) {
   std::vector<Message> messages = work.live->take_steering(work.answered);
   if (messages.empty()) co_return Result<void>();
   std::vector<JournalEntry::Step> steps;
-  if (work.answered) steps.emplace_back(ResponseNote{work.draft.messages().back()});
+  // What was about to be handed back is asked for again, with these words.
+  const bool said = work.answered && !work.handed_back;
+  work.handed_back.reset();
+  if (said) steps.emplace_back(ResponseNote{work.draft.messages().back()});
   for (Message& message : messages) {
     steps.emplace_back(InputNote{message});
     TERTULIA_CO_TRY(work.draft.add(std::move(message)));

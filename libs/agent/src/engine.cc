@@ -59,7 +59,9 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
     messages.push_back(std::move(message));
   }
   for (const Message& message : input.messages) {
-    if (message.role() != Role::kUser) {
+    // An answer may come back with the results of its calls, but nobody else speaks for the model.
+    const bool of_a_group = message.role() == Role::kTool || message.has_tool_calls();
+    if (message.role() != Role::kUser && !of_a_group) {
       return Error(ErrorCode::kRoleNotAllowed,
                    "a message to an agent has the role user, not " + std::string(name_of(message.role())));
     }
@@ -76,6 +78,7 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
   for (Message& message : messages) {
     TERTULIA_TRY_AS(message, counted(message, agent));
   }
+  if (!messages.empty()) TERTULIA_TRY(Turn::from_messages(TurnId(), messages));
   return messages;
 }
 

@@ -3,6 +3,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "tertulia/conversation/add_messages.h"
 #include "tertulia/memory/overlay.h"
 
 #include "passing_turn.h"
@@ -117,6 +118,12 @@ Result<void> begin_anew(TurnWork& work) {
   put_overlay(work.branch_state, overlay);
   work.state_changed = true;
   return {};
+}
+
+// What the turn begins with. Calls in it have numbers like those that the turn makes itself.
+Result<void> add_input(TurnWork& work, const std::vector<Message>& input) {
+  for (const Message& message : input) work.call_count += calls_in(message);
+  return add_messages(work.draft, input);
 }
 
 JournalEntry::Step start_note(const Submission& submission, Revision seen) {
@@ -252,7 +259,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
   work.trail = slot.seat.trail;
   work.durable = true;
   if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
-  for (const Message& message : submission.input) TERTULIA_CO_TRY(work.draft.add(message));
+  TERTULIA_CO_TRY(add_input(work, submission.input));
   live->log.add_hidden(started_event());
   TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, work.revision)}));
   co_return co_await run_watched(work, durable);
@@ -306,10 +313,7 @@ Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branc
   PassingTurn passing(*live, revision);
   TurnWork work = work_for(core, *submission, live, passing, live->key(), branch, revision);
   work.session_state = [] { return MiddlewareState(); };
-  Result<void> added;
-  for (const Message& message : submission->input) {
-    if (added) added = work.draft.add(message);
-  }
+  const Result<void> added = add_input(work, submission->input);
   Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
   if (added) {
     live->log.add(started_event());

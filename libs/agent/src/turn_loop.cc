@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "turn_work.h"
 
 namespace tertulia {
@@ -20,6 +22,19 @@ bool tighten_budget(TurnWork& work, const Error& error) {
   return true;
 }
 
+// Whether the answer calls a tool that its caller runs, who wants to be given it back.
+bool hands_back(const TurnWork& work) {
+  if (!work.options.hand_back || !work.response || work.response_noted) return false;
+  const ToolSetPtr tools = work.agent->tools->snapshot();
+  for (std::size_t i = 0; i < work.response->part_count(); ++i) {
+    const Part part = work.response->part(i);
+    if (part.kind != PartKind::kToolCall) continue;
+    const ToolEntry* entry = tools->find(part.name);
+    if (entry != nullptr && entry->tool->runs_at_client()) return true;
+  }
+  return false;
+}
+
 // docs/life-of-a-turn.md tells each step; the numbers are the same. Step 1, what a crash left, is done before
 // the loop begins: the work then starts with a response whose calls are open, or with an answer.
 Task<Result<void>> run_steps(TurnWork& work) {
@@ -31,6 +46,10 @@ Task<Result<void>> run_steps(TurnWork& work) {
       Result<void> spoken = co_await let_model_speak(work, std::move(view));  // 3
       if (!spoken && tighten_budget(work, spoken.error())) continue;
       TERTULIA_CO_TRY(std::move(spoken));
+    }
+    if (hands_back(work)) {
+      work.handed_back = std::exchange(work.response, std::nullopt);
+      work.answered = true;
     }
     if (work.response) {
       plan_tools(work);                                 // 4
@@ -129,6 +148,7 @@ Task<Result<TurnOutcome>> turn_loop(TurnWork& work) {
   if (!steps) co_return co_await end_early(work, std::move(steps).error());
   Result<TurnOutcome> committed = co_await commit_turn(work, TurnStatus::kCommitted, {});  // 9
   if (!committed) co_return co_await leave_uncommitted(work, std::move(committed).error());
+  if (work.handed_back) committed->messages.push_back(*std::move(work.handed_back));
   co_return committed;
 }
 

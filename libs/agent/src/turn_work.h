@@ -99,8 +99,10 @@ struct TurnWork {
   std::vector<PlannedCall> calls;
   // The response is in the journal.
   bool response_noted = false;
-  // The answer is in the draft.
+  // The answer is in the draft, or handed back.
   bool answered = false;
+  // An answer whose calls the caller runs. It is no part of this turn.
+  std::optional<Message> handed_back;
 
   std::uint32_t iteration = 0;
   std::uint32_t tool_rounds = 0;

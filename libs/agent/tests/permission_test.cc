@@ -164,16 +164,22 @@ TEST_F(PermissionTest, NobodyToAskIsADenialAndSoIsNoAnswerInTime) {
   EXPECT_THAT(transcript("s")[6], HasSubstr("(denied)"));
 }
 
-TEST_F(PermissionTest, AToolThatRunsAtTheCallersGetsItsOutputFromThere) {
-  class ClientTool final : public Tool {
-   public:
-    const ToolDefinition& definition() const override { return definition_; }
-    bool runs_at_client() const override { return true; }
-    void run(ToolCall, Done<ToolOutput> done) override { done(ToolOutput{.text = "never"}); }
+class ClientTool final : public Tool {
+ public:
+  const ToolDefinition& definition() const override { return definition_; }
+  bool runs_at_client() const override { return true; }
+  void run(ToolCall, Done<ToolOutput> done) override { done(ToolOutput{.text = "never"}); }
 
-   private:
-    ToolDefinition definition_{.name = "screen", .description = "Takes a picture.", .parameters = {}};
-  };
+ private:
+  ToolDefinition definition_{.name = "screen", .description = "Takes a picture.", .parameters = {}};
+};
+
+Message result_of(std::string_view output) {
+  return Message::make({.role = Role::kTool, .parts = {Part::tool_result("call_1", "screen", output)}})
+      .value();
+}
+
+TEST_F(PermissionTest, AToolThatRunsAtTheCallersGetsItsOutputFromThere) {
   model->add(ModelStep().call("screen", "{}"));
   model->add(ModelStep().say("I see a window."));
   const Agent agent = make_agent({std::make_shared<ClientTool>()});
@@ -184,6 +190,45 @@ TEST_F(PermissionTest, AToolThatRunsAtTheCallersGetsItsOutputFromThere) {
   ASSERT_TRUE(agent.engine()->answer(key, id, {.choice = Answer::Choice::kOutput, .output = "a window"}));
   EXPECT_EQ(run.result().value().text, "I see a window.");
   EXPECT_EQ(transcript("s")[2], "tool: a window");
+}
+
+TEST_F(PermissionTest, CallsOfTheCallersToolsCanBeHandedBackAndReturnWithTheirResults) {
+  model->add(ModelStep().call("screen", "{}"));
+  model->add(ModelStep().say("I see a window."));
+  const Agent agent = make_agent({std::make_shared<ClientTool>()});
+  const TurnOutcome asked = agent.run("Look", "s", {.hand_back = true}).result().value();
+  EXPECT_EQ(asked.finish, Finish::kToolCalls);
+  ASSERT_EQ(asked.messages.size(), 2U);
+  EXPECT_TRUE(asked.messages[1].has_tool_calls());
+  EXPECT_THAT(transcript("s"), ElementsAre("user: Look"));
+  Input results{.messages = {asked.messages[1], result_of("a window")}};
+  EXPECT_EQ(agent.run(results, "s", {.hand_back = true}).result().value().text, "I see a window.");
+  EXPECT_EQ(transcript("s")[2], "tool: a window");
+  ASSERT_TRUE(verify(*store).value().problems.empty());
+}
+
+TEST_F(PermissionTest, WhatWasHandedBackDoesNotReturnWithoutItsResults) {
+  model->add(ModelStep().call("screen", "{}"));
+  const Agent agent = make_agent({std::make_shared<ClientTool>()});
+  const TurnOutcome asked = agent.run("Look", "s", {.hand_back = true}).result().value();
+  EXPECT_EQ(agent.run(Input{.messages = {asked.messages[1]}}, "s").result().error().code(),
+            ErrorCode::kUnpairedToolCall);
+  EXPECT_EQ(agent.run(Input{.messages = {result_of("x")}}, "s").result().error().code(),
+            ErrorCode::kUnpairedToolCall);
+}
+
+TEST_F(PermissionTest, ATurnThatBeginsWithResultsIsResumedLikeAnyOther) {
+  model->add(ModelStep().call("screen", "{}"));
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  model->add(ModelStep().fail(ErrorCode::kModelUnavailable, "away"));
+  model->add(ModelStep().say("3 windows."));
+  const Agent agent = make_agent({std::make_shared<ClientTool>(), add_tool()});
+  const TurnOutcome asked = agent.run("Look", "s", {.hand_back = true}).result().value();
+  Input results{.messages = {asked.messages[1], result_of("a window")}};
+  EXPECT_EQ(agent.run(results, "s", {.hand_back = true}).result().error().code(),
+            ErrorCode::kModelUnavailable);
+  EXPECT_EQ(agent.resume("s").result().value().text, "3 windows.");
+  EXPECT_EQ(transcript("s").size(), 6U);
 }
 
 TEST_F(PermissionTest, ATurnThatWaitsForAnAnswerCanBeCancelled) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tertulia/base/check.h"
+#include "tertulia/conversation/add_messages.h"
 
 namespace tertulia {
 namespace {
@@ -32,6 +33,14 @@ std::optional<Part> only_result(const Message& message) {
   const Part part = message.part(0);
   if (part.kind != PartKind::kToolResult) return std::nullopt;
   return part;
+}
+
+std::uint32_t calls_in(const Message& message) {
+  std::uint32_t calls = 0;
+  for (std::size_t i = 0; i < message.part_count(); ++i) {
+    if (message.part(i).kind == PartKind::kToolCall) ++calls;
+  }
+  return calls;
 }
 
 // Takes the entries one after the other. Each step says what is wrong with it, or nothing.
@@ -74,7 +83,11 @@ class Folder {
                                  .options = note.options,
                                  .started_at = entry_->time,
                                  .draft = TurnDraft(entry_->turn)});
-    for (const Message& message : note.input) TERTULIA_TRY(add(message));
+    for (const Message& message : note.input) {
+      if (!message.valid()) return bad("holds no message");
+      turn_->calls += calls_in(message);
+    }
+    if (!add_messages(turn_->draft, note.input)) return bad("holds messages that cannot stand there");
     return {};
   }
 

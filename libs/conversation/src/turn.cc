@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tertulia/conversation/add_messages.h"
+
 namespace tertulia {
 
 namespace {
@@ -199,25 +201,29 @@ Result<Turn> Turn::seal(TurnDraft draft) {
   return Turn(draft.id_, std::move(draft.messages_));
 }
 
-Result<Turn> Turn::from_messages(TurnId id, std::vector<Message> messages) {
-  if (is_turn(messages)) return Turn(id, std::move(messages));
-  TurnDraft draft(id);
+Result<void> add_messages(TurnDraft& draft, std::span<const Message> messages) {
   for (std::size_t i = 0; i < messages.size();) {
     std::size_t end = i + 1;
     Result<void> added;
     if (messages[i].role() == Role::kAssistant && messages[i].has_tool_calls()) {
       while (end < messages.size() && messages[end].role() == Role::kTool) ++end;
-      const auto results = messages.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-      auto group = ToolGroup::close(messages[i],
-                                    std::vector(results, results + static_cast<std::ptrdiff_t>(end - i) - 1));
+      const auto results = messages.subspan(i + 1, end - i - 1);
+      auto group = ToolGroup::close(messages[i], {results.begin(), results.end()});
       if (group) draft.add(*group);
       if (!group) added = std::move(group).error();
     } else {
-      added = draft.add(std::move(messages[i]));
+      added = draft.add(messages[i]);
     }
     if (!added) return std::move(added).error().in("message " + std::to_string(i));
     i = end;
   }
+  return {};
+}
+
+Result<Turn> Turn::from_messages(TurnId id, std::vector<Message> messages) {
+  if (is_turn(messages)) return Turn(id, std::move(messages));
+  TurnDraft draft(id);
+  TERTULIA_TRY(add_messages(draft, messages));
   return seal(std::move(draft));
 }
 

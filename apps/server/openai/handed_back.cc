@@ -1,0 +1,111 @@
+#include "openai/handed_back.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tertulia/conversation/json_forms.h"
+
+namespace tertulia::server {
+namespace {
+
+constexpr std::string_view kNotRun =
+    "This call did not run, because it was made together with calls that the user runs. Make it again if it is "
+    "still needed.";
+
+StreamId stream_of(const BranchId& branch, const TurnId& turn) {
+  return {.kind = RecordKind::kCheckpoint, .branch = branch, .scope = "handed-back/" + turn.text()};
+}
+
+Result<Message> not_run(Services& services, const Part& call) {
+  return Message::make({.id = MessageId(services.ids().make()),
+                        .role = Role::kTool,
+                        .time = services.env.clock().now(),
+                        .author = call.name,
+                        .origin = Origin::kSynthetic,
+                        .parts = {Part::tool_result(call.call_id, call.name, kNotRun, ToolOutcome::kInterrupted)}});
+}
+
+}  // namespace
+
+Result<std::vector<Message>> handed_back_by(Services& services, const TurnOutcome& outcome,
+                                            const ClientTools& tools) {
+  std::vector<Message> messages;
+  if (outcome.messages.empty() || !outcome.messages.back().has_tool_calls()) return messages;
+  const Message& answer = outcome.messages.back();
+  messages.push_back(answer);
+  for (std::size_t i = 0; i < answer.part_count(); ++i) {
+    const Part part = answer.part(i);
+    if (part.kind != PartKind::kToolCall || tools.has(part.name)) continue;
+    TERTULIA_TRY_AS(Message result, not_run(services, part));
+    messages.push_back(std::move(result));
+  }
+  return messages;
+}
+
+void keep_handed_back(Store& store, const SessionKey& key, const BranchId& branch, const TurnId& turn,
+                      const std::vector<Message>& messages, Time now, Done<void> done) {
+  if (messages.empty()) return done({});
+  std::string payload = "[";
+  for (const Message& message : messages) {
+    if (payload.size() > 1) payload += ",";
+    append_json(payload, message);
+  }
+  payload += "]";
+  Record record{.stream = stream_of(branch, turn),
+                .number = 1,
+                .time = now,
+                .key = {},
+                .name = "handed_back",
+                .payload = std::move(payload)};
+  store.note({.key = key, .conditions = {}, .changes = {AddRecord{std::move(record)}}}, std::move(done));
+}
+
+Result<std::vector<Message>> load_handed_back(Store& store, const SessionKey& key, const BranchId& branch,
+                                              const TurnId& turn) {
+  const StreamId stream = stream_of(branch, turn);
+  TERTULIA_TRY_AS(const RecordPage page, read_records(store, {.tenant = key.tenant,
+                                                             .owner = key.owner,
+                                                             .session = key.session,
+                                                             .kind = stream.kind,
+                                                             .branch = branch,
+                                                             .scope = stream.scope,
+                                                             .limit = 1}));
+  std::vector<Message> messages;
+  if (page.records.empty()) return messages;
+  TERTULIA_TRY_AS(const Json forms, parse_json(page.records.front().record.payload, kFormLimits));
+  const JsonArray* array = forms.as_array();
+  if (array == nullptr) return Error(ErrorCode::kDamaged, "what was handed back is no list of messages");
+  for (const Json& form : *array) {
+    TERTULIA_TRY_AS(Message message, from_json<Message>(form));
+    messages.push_back(std::move(message));
+  }
+  return messages;
+}
+
+Result<std::optional<StoredTurn>> last_turn(Store& store, const SessionKey& key, const BranchHead& head) {
+  if (head.message_count == 0) return std::optional<StoredTurn>();
+  TERTULIA_TRY_AS(std::vector<StoredTurn> turns,
+                  read_turns(store, key,
+                             {.branch = head.id, .begin = head.message_count - 1, .end = head.message_count}));
+  if (turns.empty()) return std::optional<StoredTurn>();
+  return std::optional(std::move(turns.back()));
+}
+
+std::string text_of(const TurnOutcome& outcome) {
+  std::string text;
+  const auto& messages = outcome.messages;
+  // What the turn began with: messages of the user, and groups whose results the client gave.
+  const auto last_given = std::find_if(messages.rbegin(), messages.rend(), [](const Message& message) {
+    return message.role() == Role::kUser || (message.role() == Role::kTool && message.origin() == Origin::kUser);
+  });
+  for (auto message = last_given.base(); message != messages.end(); ++message) {
+    if (message->role() != Role::kAssistant) continue;
+    const std::string said = message->text_content();
+    if (said.empty()) continue;
+    if (!text.empty()) text += "\n\n";
+    text += said;
+  }
+  return text;
+}
+
+}  // namespace tertulia::server

@@ -1,0 +1,13 @@
+#include "openai/routes.h"
+
+#include "openai/error_form.h"
+
+namespace tertulia::server {
+
+void add_openai_routes(Router& router) {
+  for (const std::span<const Route> routes : {chat_completion_routes(), model_routes()}) {
+    router.add({.prefix = "/v1/", .routes = routes, .error_body = &openai_error_body});
+  }
+}
+
+}  // namespace tertulia::server
