@@ -15,7 +15,7 @@ class StaticEmbedder final : public Embedder {
              .max_tokens = 0,
              .batch = 256,
              .unrelated = 0.1F,
-             .same = 0.8F};
+             .same = 1.0F};
   }
 
   const EmbedderInfo& info() const override { return info_; }
