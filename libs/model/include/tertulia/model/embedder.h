@@ -75,7 +75,7 @@ struct HttpEmbedderOptions {
   ProviderOptions provider{};
   // The provider's own name for the model: "text-embedding-3-small".
   std::string model{};
-  // Asked for where the provider can shorten its vectors, and checked in every answer.
+  // What the model gives; checked in every answer.
   std::size_t dimensions = 1'536;
   // Texts in one request. Default: 64.
   std::size_t batch = 64;
