@@ -30,7 +30,7 @@ struct Weights {
   // The three best of its sequence together: what is being talked about.
   float sequence = 0.1F;
   // Meaning beside words, and that of the neighbours beside its own.
-  float meaning = 0.3F;
+  float meaning = 0.2F;
   float meaning_before = 0.2F;
   float meaning_behind = 0.2F;
   // Said by the one who is asked about; from the time that is asked about; longer than others.
@@ -44,8 +44,8 @@ constexpr Weights kWeights;
 // looked at closely.
 constexpr std::size_t kWordCandidates = 2'000;
 constexpr std::size_t kMeaningCandidates = 200;
-// The sum of signs at which the score is 0.63: one sign in full.
-constexpr double kScoreScale = 1.0;
+// The sum of signs at which the score is 0.63: most of the words, in a text of usual length.
+constexpr double kScoreScale = 0.6;
 
 struct Item {
   std::string id;

@@ -1,6 +1,9 @@
 // What a crash leaves of a collection: all of the old, or all of the new.
+#include <cstdio>
+
 #include <gmock/gmock.h>
 
+#include "tertulia/base/log.h"
 #include "tertulia/base/testing/sim_env.h"
 #include "tertulia/memory/semantic_memory.h"
 #include "tertulia/store/json_store.h"
@@ -41,12 +44,17 @@ Result<IngestReport> ingest(Store& store, Env& env, int number) {
   return memory.ingest(handbook(), version(number), kWriter);
 }
 
+std::unique_ptr<Store> open_quietly(SimEnv& env) {
+  Log log(make_log_sink(stderr, LogFormat::kHuman), env.clock(), LogLevel::kError);
+  return open_json_store(env, "/data", {.log = log}).value();
+}
+
 // Cuts the power after `cut` changes of the disk while version 2 takes the place of version 1. What is found
 // afterwards; `finished` says whether the second version had been acknowledged.
 std::string found_after_cut(std::uint64_t cut, std::uint64_t choice, bool& finished) {
   SimEnv env(cut);
   {
-    const auto store = open_json_store(env, "/data").value();
+    const auto store = open_quietly(env);
     ingest(*store, env, 1).value();
     env.disk().set_faults({.power_off_after = cut});
     finished = ingest(*store, env, 2).ok();
@@ -56,7 +64,7 @@ std::string found_after_cut(std::uint64_t cut, std::uint64_t choice, bool& finis
   } else {
     env.disk().crash(CrashPolicy::kAnything, choice);
   }
-  const auto store = open_json_store(env, "/data").value();
+  const auto store = open_quietly(env);
   std::string found = content(*store, env);
   // It works on.
   ingest(*store, env, 3).value();

@@ -103,7 +103,7 @@ class HttpEmbedder final : public Embedder {
              .dimensions = options_.dimensions,
              .batch = std::max<std::size_t>(options_.batch, 1),
              .unrelated = 0.15F,
-             .same = 0.75F};
+             .same = 0.6F};
   }
 
   const EmbedderInfo& info() const override { return info_; }

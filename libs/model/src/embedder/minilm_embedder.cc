@@ -33,8 +33,8 @@ class MiniLmEmbedder final : public Embedder {
              .dimensions = MiniLm::kHidden,
              .max_tokens = MiniLm::kMaxTokens,
              .batch = 64,
-             .unrelated = 0.2F,
-             .same = 0.8F};
+             .unrelated = 0.1F,
+             .same = 0.6F};
   }
 
   const EmbedderInfo& info() const override { return info_; }
