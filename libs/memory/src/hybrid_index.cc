@@ -25,17 +25,17 @@ struct Weights {
   // the item before.
   float before = 0.5F;
   float behind = 0.3F;
-  float two_before = 0.25F;
-  float two_behind = 0.15F;
+  float two_before = 0.35F;
+  float two_behind = 0.2F;
   // The three best of its sequence together: what is being talked about.
   float sequence = 0.1F;
   // Meaning beside words, and that of the neighbours beside its own.
-  float meaning = 0.4F;
-  float meaning_before = 0.3F;
+  float meaning = 0.2F;
+  float meaning_before = 0.2F;
   float meaning_behind = 0.2F;
   // Said by the one who is asked about; from the time that is asked about; longer than others.
   float speaker = 0.8F;
-  float date = 1.0F;
+  float date = 1.5F;
   float length = 0.2F;
 };
 constexpr Weights kWeights;
@@ -44,8 +44,8 @@ constexpr Weights kWeights;
 // looked at closely.
 constexpr std::size_t kWordCandidates = 2'000;
 constexpr std::size_t kMeaningCandidates = 200;
-// The sum of signs at which the score is 0.63: one sign in full.
-constexpr double kScoreScale = 1.0;
+// The sum of signs at which the score is 0.63: most of the words, in a text of usual length.
+constexpr double kScoreScale = 0.6;
 
 struct Item {
   std::string id;

@@ -6,7 +6,6 @@
 #include "tertulia/base/uuid.h"
 #include "tertulia/store/memory_store.h"
 
-
 namespace tertulia {
 namespace {
 

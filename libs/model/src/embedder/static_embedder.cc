@@ -14,8 +14,8 @@ class StaticEmbedder final : public Embedder {
              .dimensions = table_.dimensions(),
              .max_tokens = 0,
              .batch = 256,
-             .unrelated = 0.1F,
-             .same = 0.8F};
+             .unrelated = 0.35F,
+             .same = 0.75F};
   }
 
   const EmbedderInfo& info() const override { return info_; }

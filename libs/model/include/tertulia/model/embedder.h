@@ -30,8 +30,8 @@ struct EmbedderInfo {
   std::size_t max_tokens = 0;
   // Texts that one request to it may hold; embed() cuts longer calls.
   std::size_t batch = 0;
-  // The cosine below which two texts have, as a rule, nothing to do with each other, and the one above which
-  // they say the same. What makes scores of different embedders comparable.
+  // The cosine that texts have, as a rule, which have nothing to do with each other, and the one that a
+  // question and its answer have at best. What makes scores of different embedders comparable.
   float unrelated = 0.0F;
   float same = 1.0F;
 };
@@ -75,7 +75,7 @@ struct HttpEmbedderOptions {
   ProviderOptions provider{};
   // The provider's own name for the model: "text-embedding-3-small".
   std::string model{};
-  // Asked for where the provider can shorten its vectors, and checked in every answer.
+  // What the model gives; checked in every answer.
   std::size_t dimensions = 1'536;
   // Texts in one request. Default: 64.
   std::size_t batch = 64;
