@@ -17,6 +17,7 @@ const groups = {
   agent: [[`${bin}/bench_agent`, 'build']],
   model: [[`${bin}/bench_model`]],
   store: [[`${bin}/bench_store`, 'build']],
+  view: [[`${bin}/bench_view`], ['node', 'bench/memory/trim.mjs']],
   rivals: [['node', 'bench/rivals/run.mjs', '--all']],
 };
 
