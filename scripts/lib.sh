@@ -21,6 +21,7 @@ PACKAGES=(
   libfmt-dev
   libgmock-dev
   libgtest-dev
+  libgumbo-dev
   libhnswlib-dev
   libpoppler-cpp-dev
   libre2-dev

@@ -20,8 +20,8 @@ MODEL_SHA256 = 'afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1
 DIMENSIONS = 256
 HIDDEN, HEADS, LAYERS = 384, 12, 6
 CLS, SEP = 101, 102
-# The ids below are special or unused; from here on the vocabulary is ordered by frequency.
-FIRST_REAL = 999
+# The ids below are special or unused; then come single characters; then words, ordered by frequency.
+FIRST_REAL, FIRST_WORD = 999, 1996
 
 
 def varint(data, at):
@@ -150,17 +150,28 @@ def distilled(vectors):
     _, axes = np.linalg.eigh(vectors[FIRST_REAL:].T.astype(np.float64) @ vectors[FIRST_REAL:])
     axes = axes[:, ::-1][:, :DIMENSIONS]
     axes = axes * np.where(axes[np.abs(axes).argmax(0), np.arange(DIMENSIONS)] < 0, -1, 1)
-    rank = np.maximum(np.arange(len(vectors)) - FIRST_REAL + 1, 1)
-    share = 1 / (rank + 30)
-    weight = np.where(np.arange(len(vectors)) < FIRST_REAL, 0, 1 / (1 + share / share.sum() / 1e-4))
-    return (vectors @ axes * (weight / weight.mean())[:, None]).astype(np.float32)
+    return vectors @ axes
+
+
+def weights(pieces):
+    """How much each piece counts: marks nothing, the commonest words next to nothing."""
+    count = len(pieces)
+    rank = np.maximum(np.arange(count) - FIRST_WORD + 1, 1)
+    share = 1 / (rank + 5)
+    weight = 1 / (1 + share / share.sum() / 1e-4)
+    for index, piece in enumerate(pieces[:FIRST_WORD]):
+        weight[index] = weight[-1] if index >= FIRST_REAL and piece.isalnum() and not piece.isascii() else 0
+        if piece.isascii() and piece.isdigit():
+            weight[index] = weight[-1]
+    return weight / weight.mean()
 
 
 def main():
     folder, path = sys.argv[1:]
     vocabulary = json.load(open(folder + '/tokenizer.json'))['model']['vocab']
     pieces = sorted(vocabulary, key=vocabulary.get)
-    table = distilled(piece_vectors(MiniLm(folder + '/onnx/model_quantized.onnx'), len(pieces)))
+    vectors = distilled(piece_vectors(MiniLm(folder + '/onnx/model_quantized.onnx'), len(pieces)))
+    table = (vectors * weights(pieces)[:, None]).astype(np.float32)
     steps = (np.abs(table).max(1) / 127).astype('<f4')
     rows = np.rint(table / np.maximum(steps, 1e-12)[:, None]).astype(np.int8)
     lines = '\n'.join(pieces).encode()
