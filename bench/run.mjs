@@ -18,6 +18,7 @@ const groups = {
   memory: [[`${bin}/bench_memory`]],
   model: [[`${bin}/bench_model`]],
   store: [[`${bin}/bench_store`, 'build']],
+  view: [[`${bin}/bench_view`], ['node', 'bench/memory/trim.mjs']],
   rivals: [['node', 'bench/rivals/run.mjs', '--all']],
 };
 

@@ -60,6 +60,7 @@ void add_commands(CLI::App& app, Context& context) {
   add_branches(app, context);
   add_messages(app, context);
   add_explain(app, context);
+  add_memory(app, context);
   add_erase(app, context);
   add_verify(app, context);
   add_backup(app, context);

@@ -45,7 +45,7 @@ struct Process {
 };
 
 // What the story says is remembered.
-struct Remembered {
+struct StoryNotes {
   std::map<std::string, std::string> notes;
   // "hangs", "fails", or empty.
   std::string mode;
@@ -175,7 +175,7 @@ class World {
   const std::filesystem::path directory_;
   bool remembers_ = false;
   MemoryConfig memory_;
-  Remembered remembered_;
+  StoryNotes story_notes_;
   std::vector<Procedure> procedures_;
   OnReturn on_return_ = OnReturn::kResume;
   bool persist_ = true;

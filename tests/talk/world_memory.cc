@@ -16,28 +16,28 @@ namespace tertulia {
 // Gives what the story says is remembered, or does not answer.
 class StorySource final : public ContextSource {
  public:
-  explicit StorySource(std::shared_ptr<const Remembered> remembered) : remembered_(std::move(remembered)) {}
+  explicit StorySource(std::shared_ptr<const StoryNotes> remembered) : story_notes_(std::move(remembered)) {}
 
   std::string_view name() const override { return "notes"; }
 
   Result<std::vector<ContextItem>> retrieve(const ContextRequest& request) override {
-    if (remembered_->mode == "fails") return Error(ErrorCode::kStorageIo, "the notes cannot be read");
-    while (remembered_->mode == "hangs" && !request.cancel.cancelled()) std::this_thread::yield();
+    if (story_notes_->mode == "fails") return Error(ErrorCode::kStorageIo, "the notes cannot be read");
+    while (story_notes_->mode == "hangs" && !request.cancel.cancelled()) std::this_thread::yield();
     std::vector<ContextItem> items;
-    for (const auto& [id, text] : remembered_->notes) {
+    for (const auto& [id, text] : story_notes_->notes) {
       items.push_back({.tier = Tier::kKnowledge, .id = id, .source = id, .text = text, .score = 1});
     }
     return items;
   }
 
  private:
-  std::shared_ptr<const Remembered> remembered_;
+  std::shared_ptr<const StoryNotes> story_notes_;
 };
 
 void World::attach_memory(Process& process, AgentBuilder& builder) {
   if (!remembers_) return;
   process.memory = std::make_shared<Memory>(process.store, real_env());
-  process.memory->add_source(std::make_shared<StorySource>(std::make_shared<Remembered>(remembered_)));
+  process.memory->add_source(std::make_shared<StorySource>(std::make_shared<StoryNotes>(story_notes_)));
   for (const Procedure& procedure : procedures_) {
     const Result<void> put =
         process.memory->procedural().put(local_key(SessionId()).tenant, AgentId::parse("agent").value(),
@@ -72,12 +72,12 @@ bool World::memory_setting(Words& words) {
   } else if (words.take("prunes in steps")) {
     memory_.pruning = Pruning::kStepped;
   } else if (words.take("notes hang")) {
-    remembered_.mode = "hangs";
+    story_notes_.mode = "hangs";
   } else if (words.take("notes fail")) {
-    remembered_.mode = "fails";
+    story_notes_.mode = "fails";
   } else if (words.take("note")) {
     const std::string id = words.word();
-    remembered_.notes[id] = words.rest();
+    story_notes_.notes[id] = words.rest();
   } else if (words.take("procedure")) {
     Procedure procedure{.name = words.word(), .approved = true};
     if (!words.take("when")) words.fail("'procedure NAME when WORD: STEP' is meant");

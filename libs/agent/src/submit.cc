@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/memory/memory.h"
+
 #include "past_turn.h"
 #include "run_options_form.h"
 #include "spawn.h"
@@ -33,6 +35,27 @@ Result<bool> was_begun(const BranchSlot& slot, const Submission& submission) {
   if (key.empty() || !slot.unfinished || slot.unfinished->idempotency_key != key) return false;
   if (body_hash_in(slot.unfinished->options) != submission.body_hash) return key_reuse(key);
   return true;
+}
+
+// A session that has been silent for too long ends before the message that comes now: what was said before
+// becomes an episode, and on_return decides how it goes on. A reaper may have done it already, or may not run.
+Task<void> end_if_expired(EngineCore& core, SessionDesk& desk, const Submission& submission) {
+  const std::shared_ptr<Memory>& memory = submission.agent->memory;
+  if (!memory || submission.input.empty() || desk.seat.closed()) co_return;
+  const Duration silent = core.env.clock().now() - desk.seat.session().last_activity;
+  if (silent <= submission.agent->spec.limits.idle_timeout) co_return;
+  const bool mask = submission.agent->spec.memory.episodic_pii_detection;
+  const auto close = [&](Done<CloseReport> done) {
+    const Result<void> posted = core.workers->post([memory, key = desk.key, mask, done] {
+      done(memory->close(key, EndReason::kIdleTimeout, mask));
+    });
+    if (!posted) done(posted.error());
+  };
+  const Result<CloseReport> closed = co_await await<CloseReport>(close);
+  desk.loaded = false;
+  if (closed) co_return;
+  // With a turn to be finished first, for example. It is tried again next time.
+  core.log.info("session could not be closed", {{"code", name_of(closed.error().code())}});
 }
 
 }  // namespace
@@ -72,6 +95,8 @@ Task<Result<void>> Engine::Impl::place(SessionDeskPtr desk, SubmissionPtr submis
                                                            /*create=*/!submission->input.empty()));
   TERTULIA_CO_TRY_AS(const bool joined, co_await join_earlier(*desk, *slot, *submission));
   if (joined) co_return Result<void>();
+  co_await end_if_expired(core, *desk, *submission);
+  TERTULIA_CO_TRY(co_await load_desk(core, *desk, /*create=*/false));
   if (desk->seat.closed() && submission->agent->spec.on_return == OnReturn::kReject) {
     co_return closed(desk->key);
   }

@@ -1,5 +1,6 @@
 // What a turn is shown beside its conversation, what is told of it, and what becomes of a history that does
 // not fit.
+#include "tertulia/base/testing/sim_env.h"
 #include "tertulia/memory/memory.h"
 
 #include <functional>
@@ -308,6 +309,29 @@ TEST_F(MemoryTest, AConversationThatTheAgentEndsLeavesAnEpisode) {
   EXPECT_EQ(episodes[0].end_reason, EndReason::kAgentDecision);
   EXPECT_EQ(episodes[0].message_count, 4U);
   EXPECT_EQ(episodes[0].tool_call_count, 1U);
+}
+
+TEST_F(MemoryTest, AMessageAfterTheIdleTimeoutBeginsANewEpisode) {
+  SimEnv env(1);
+  memory = std::make_shared<Memory>(store, env);
+  AgentBuilder builder;
+  builder.with_engine(Engine::open({.store = store, .env = &env}).value())
+      .with_model(model, "script")
+      .with_memory_of(memory);
+  const Agent agent = builder.build().value();
+  for (const int minutes : {20, 20, 40}) {
+    model->add(ModelStep().say("Hello."));
+    agent.run("Hi there.", "s").result().value();
+    env.sim_clock().advance(std::chrono::minutes(minutes));
+  }
+  EXPECT_THAT(list_episodes(*store, key("s")).value(), SizeIs(0));
+  model->add(ModelStep().expect_messages(7).say("Hello again."));
+  agent.run("I am back.", "s").result().value();
+  const std::vector<Episode> episodes = list_episodes(*store, key("s")).value();
+  ASSERT_THAT(episodes, SizeIs(1));
+  EXPECT_EQ(episodes[0].end_reason, EndReason::kIdleTimeout);
+  EXPECT_EQ(episodes[0].message_count, 6U);
+  EXPECT_EQ(load(*store, key("s")).value().session.status, SessionStatus::kActive);
 }
 
 TEST_F(MemoryTest, AProcedureThatFitsIsShown) {

@@ -7,11 +7,12 @@
 
 #include "tertulia/agent/permissions.h"
 #include "tertulia/conversation/agent_spec.h"
-#include "tertulia/memory/memory.h"
 #include "tertulia/model/language_model.h"
 #include "tertulia/tools/toolkit.h"
 
 namespace tertulia {
+
+class Memory;
 
 struct AgentDefinition {
   AgentSpec spec;
@@ -22,7 +23,7 @@ struct AgentDefinition {
   std::shared_ptr<ToolRegistry> tools;
   // None: tools run without asking.
   std::optional<PermissionPolicy> permissions{};
-  // What it remembers beside the conversation. Null: nothing. On the store of its engine.
+  // What it remembers beside the conversation (memory/memory.h), on the store of its engine. Null: nothing.
   std::shared_ptr<Memory> memory{};
 };
 
