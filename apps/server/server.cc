@@ -10,6 +10,7 @@
 #include "core/api_service.h"
 #include "core/key_ring.h"
 #include "core/metrics.h"
+#include "openai/routes.h"
 
 namespace tertulia::server {
 namespace {
@@ -28,6 +29,7 @@ void add_all_routes(Router& router) {
         question_routes(), record_routes(), asset_routes(), agent_routes()}) {
     router.add({.prefix = "/api/v1/", .routes = routes});
   }
+  add_openai_routes(router);
   router.add({.prefix = "/", .routes = system_routes()});
   router.add({.prefix = "/", .routes = page_routes()});
 }

@@ -66,7 +66,8 @@ Result<void> Assembler::answer(std::vector<OwnedPart> parts) {
 
 Result<void> Assembler::call(std::string call_id, std::string name, std::string arguments) {
   // Clients that keep the whole history say again what was handed back to them.
-  const bool known = std::ranges::any_of(calls_, [&](const OpenCall& call) { return call.call_id == call_id; });
+  const bool known =
+      std::ranges::any_of(calls_, [&](const OpenCall& call) { return call.call_id == call_id; });
   if (handed_back_ && known) return {};
   if (!results_.empty()) TERTULIA_TRY(flush());
   if (arguments.empty()) arguments = "{}";
@@ -134,7 +135,8 @@ Result<std::size_t> first_of_input(std::span<const Message> messages) {
   std::size_t first = messages.size();
   while (first > 0) {
     const Message& message = messages[first - 1];
-    const bool fits = message.role() == Role::kUser || message.role() == Role::kTool || message.has_tool_calls();
+    const bool fits =
+        message.role() == Role::kUser || message.role() == Role::kTool || message.has_tool_calls();
     if (!fits) break;
     --first;
   }

@@ -94,7 +94,12 @@ class ChatTranslator final : public Translator {
     calls_.emplace(event.index, index);
     std::string delta;
     JsonWriter json(delta);
-    json.begin_object().key("tool_calls").begin_array().begin_object().key("index").number(std::uint64_t{index});
+    json.begin_object()
+        .key("tool_calls")
+        .begin_array()
+        .begin_object()
+        .key("index")
+        .number(std::uint64_t{index});
     json.key("id").string(event.call_id).key("type").string("function").key("function").begin_object();
     json.key("name").string(event.name).key("arguments").string("").end_object();
     json.end_object().end_array().end_object();
@@ -130,7 +135,8 @@ class ChatTranslator final : public Translator {
   std::string last() const {
     std::string out;
     if (broken_) return out;
-    append_frame(out, {}, {}, chunk_body(head_, "{}", finish_reason(*outcome_, answer_.has_value()), chat_.usage));
+    append_frame(out, {}, {},
+                 chunk_body(head_, "{}", finish_reason(*outcome_, answer_.has_value()), chat_.usage));
     if (chat_.usage) append_frame(out, {}, {}, usage_chunk(head_, outcome_->usage));
     append_frame(out, {}, {}, "[DONE]");
     return out;
@@ -152,7 +158,8 @@ class ChatTranslator final : public Translator {
 Result<RunPtr> run_of(Services& services, ChatRequest& chat) {
   if (!chat.session) {
     TERTULIA_TRY_AS(Branch branch, branch_of(services, std::move(chat.history)));
-    return run_stateless(*services.engine, chat.agent, std::move(chat.input), std::move(branch), chat.options);
+    return run_stateless(*services.engine, chat.agent, std::move(chat.input), std::move(branch),
+                         chat.options);
   }
   if (!chat.history.empty()) TERTULIA_TRY(put_history(services, *chat.session, std::move(chat.history)));
   return std::make_shared<Run>(
@@ -177,7 +184,7 @@ void create_completion(const CallPtr& call, Done<Reply> done) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kPost, "/v1/chat/completions", Access::kWrite, BodyKind::kJson, .later = &create_completion},
+    later(Method::kPost, "/v1/chat/completions", Access::kWrite, &create_completion, BodyKind::kJson),
 };
 
 }  // namespace

@@ -53,7 +53,8 @@ Result<void> read_chat_options(const Fields& in, ChatRequest& chat) {
   return {};
 }
 
-Result<Assembled> assemble(const Call& call, const JsonArray& messages, const std::vector<Message>& handed_back) {
+Result<Assembled> assemble(const Call& call, const JsonArray& messages,
+                           const std::vector<Message>& handed_back) {
   Assembler out(call.services.ids(), call.services.env.clock().now());
   out.begin_with(handed_back);
   for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -104,7 +105,8 @@ Result<Assembled> assemble_for(const Call& call, const JsonArray& messages, cons
   // The outputs alone were sent.
   if (!whole) return assemble(call, messages, stored.handed_back);
   if (const std::optional<std::size_t> group = find_group(whole->messages, stored.handed_back.front())) {
-    whole->messages.erase(whole->messages.begin(), whole->messages.begin() + static_cast<std::ptrdiff_t>(*group));
+    whole->messages.erase(whole->messages.begin(),
+                          whole->messages.begin() + static_cast<std::ptrdiff_t>(*group));
   }
   return whole;
 }
@@ -113,7 +115,9 @@ Result<void> read_messages(const Call& call, const Fields& in, ChatRequest& chat
   TERTULIA_TRY_AS(const JsonArray* messages, in.array("messages"));
   if (messages == nullptr) return in.missing("messages");
   Stored stored;
-  if (chat.session) TERTULIA_TRY_AS(stored, look_into(call, *chat.session, chat.options.branch));
+  if (chat.session) {
+    TERTULIA_TRY_AS(stored, look_into(call, *chat.session, chat.options.branch));
+  }
   TERTULIA_TRY_AS(Assembled assembled, assemble_for(call, *messages, stored));
   chat.options.extra_instructions = std::move(assembled.instructions);
   TERTULIA_TRY_AS(const std::size_t first, first_of_input(assembled.messages));
@@ -137,7 +141,9 @@ Result<std::optional<SessionKey>> named_session(const Call& call, const JsonObje
   }
   if (name.empty()) {
     TERTULIA_TRY_AS(const JsonObject* metadata, in.object("metadata"));
-    if (metadata != nullptr) TERTULIA_TRY_AS(name, Fields(*metadata, "metadata.").text_or("session", {}));
+    if (metadata != nullptr) {
+      TERTULIA_TRY_AS(name, Fields(*metadata, "metadata.").text_or("session", {}));
+    }
   }
   if (name.empty()) return std::optional<SessionKey>();
   TERTULIA_TRY_AS(SessionKey key, call.session_named(name));
@@ -147,10 +153,10 @@ Result<std::optional<SessionKey>> named_session(const Call& call, const JsonObje
 Result<void> read_call_options(const Call& call, RunOptions& options) {
   options.tenant = call.principal.tenant;
   options.owner = call.principal.user;
-  options.hand_back = true;
   options.idempotency_key = call.request.header("Idempotency-Key");
   if (options.idempotency_key.size() > kMaxIdBytes) {
-    return Error(ErrorCode::kTooLarge, "an Idempotency-Key has at most 128 bytes").with("param", "Idempotency-Key");
+    return Error(ErrorCode::kTooLarge, "an Idempotency-Key has at most 128 bytes")
+        .with("param", "Idempotency-Key");
   }
   if (const std::string_view branch = call.request.header("Tertulia-Branch"); !branch.empty()) {
     TERTULIA_TRY_AS(options.branch, BranchId::parse(branch));

@@ -3,33 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/tools/handed_back_tool.h"
+
 #include "core/key_file.h"
 #include "openai/fields.h"
 
 namespace tertulia::server {
 namespace {
 
-class ClientTool final : public Tool {
- public:
-  explicit ClientTool(ToolDefinition definition) : definition_(std::move(definition)) {}
-
-  const ToolDefinition& definition() const override { return definition_; }
-  bool runs_at_client() const override { return true; }
-  // Only reached where a turn is not handed back, and nobody is there to run it.
-  void run(ToolCall, Done<ToolOutput> done) override {
-    done(ToolOutput{.text = "Nobody is there to run this tool.", .failed = true});
-  }
-
- private:
-  const ToolDefinition definition_;
-};
-
 Result<ToolDefinition> read_tool(const Json& value, const std::string& param) {
   TERTULIA_TRY_AS(const JsonObject* object, as_object(value, param));
   const Fields outer(*object, param + ".");
   TERTULIA_TRY_AS(const std::string type, outer.text("type"));
   if (type != "function") {
-    return outer.unsupported("type", "tools of type '" + type + "' are not run by this server; only 'function' is");
+    return outer.unsupported("type",
+                             "tools of type '" + type + "' are not run by this server; only 'function' is");
   }
   TERTULIA_TRY_AS(const JsonObject* function, outer.object("function"));
   const Fields in(function != nullptr ? *function : *object,
@@ -58,13 +46,14 @@ Result<void> read_choice(const Json& choice, ClientTools& tools) {
   const Fields in(*object, "tool_choice.");
   TERTULIA_TRY_AS(const std::string type, in.text("type"));
   if (type == "allowed_tools") return {};
-  if (type != "function") return in.unsupported("type", "'tool_choice' of type '" + type + "' is not supported");
+  if (type != "function")
+    return in.unsupported("type", "'tool_choice' of type '" + type + "' is not supported");
   TERTULIA_TRY_AS(const JsonObject* function, in.object("function"));
   TERTULIA_TRY_AS(tools.only, Fields(function != nullptr ? *function : *object, "tool_choice.").text("name"));
   tools.choice = ToolChoice::kRequired;
   if (tools.has(tools.only)) return {};
-  return Error(ErrorCode::kNoSuchTool, "'tool_choice' names the function '" + tools.only +
-                                           "', which is not among the tools")
+  return Error(ErrorCode::kNoSuchTool,
+               "'tool_choice' names the function '" + tools.only + "', which is not among the tools")
       .with("param", "tool_choice");
 }
 
@@ -97,7 +86,8 @@ Result<ClientTools> read_client_tools(const Json* tools, const Json* choice) {
 Result<AgentDefinitionPtr> find_model(const Services& services, const std::string& model) {
   Result<AgentDefinitionPtr> agent = services.agents.find(model);
   if (agent || agent.error().code() != ErrorCode::kNotFound) return agent;
-  return Error(ErrorCode::kModelNotFound, "The model '" + model + "' does not exist. " + agent.error().message())
+  return Error(ErrorCode::kModelNotFound,
+               "The model '" + model + "' does not exist. " + agent.error().message())
       .with("param", "model");
 }
 
@@ -109,14 +99,15 @@ Result<AgentDefinitionPtr> with_client_tools(const AgentDefinitionPtr& agent, co
   for (const ToolDefinition& tool : tools.tools) {
     all += tool.name + "\n" + tool.description + "\n" + tool.parameters.text() + "\n";
     if (!tools.only.empty() && tool.name != tools.only) continue;
-    TERTULIA_TRY(derived->tools->add(std::make_shared<ClientTool>(tool)));
+    TERTULIA_TRY(derived->tools->add(std::make_shared<HandedBackTool>(tool)));
   }
   if (tools.only.empty()) {
     for (const ToolEntry& entry : agent->tools->snapshot()->entries()) {
       if (!tools.has(entry.name())) TERTULIA_TRY(derived->tools->add(entry.tool));
     }
   }
-  TERTULIA_TRY_AS(derived->spec.id, AgentId::parse(agent->spec.id.text() + "~" + sha256_hex(all).substr(0, 16)));
+  TERTULIA_TRY_AS(derived->spec.id,
+                  AgentId::parse(agent->spec.id.text() + "~" + sha256_hex(all).substr(0, 16)));
   return AgentDefinitionPtr(std::move(derived));
 }
 

@@ -23,16 +23,16 @@ struct ClientTools {
   bool has(std::string_view name) const;
 };
 
-// {"type":"function","function":{"name",…}} of chats, or {"type":"function","name",…} of responses. `tools` and
-// `choice` may be null. kUnsupportedParameter for kinds that this server does not run.
+// {"type":"function","function":{"name",…}} of chats, or {"type":"function","name",…} of responses. `tools`
+// and `choice` may be null. kUnsupportedParameter for kinds that this server does not run.
 Result<ClientTools> read_client_tools(const Json* tools, const Json* choice);
 
 // The agent of this name, or kModelNotFound.
 Result<AgentDefinitionPtr> find_model(const Services& services, const std::string& model);
 
-// The agent with these tools beside its own; a tool of the client hides one of the same name. Without tools it
-// is the agent itself. With, it has an id of its own that depends on them: what it leaves unfinished is not
-// taken up by the agent without them.
+// The agent with these tools beside its own; a tool of the client hides one of the same name. Without tools
+// it is the agent itself. With, it has an id of its own that depends on them: what it leaves unfinished is
+// not taken up by the agent without them.
 Result<AgentDefinitionPtr> with_client_tools(const AgentDefinitionPtr& agent, const ClientTools& tools);
 
 }  // namespace tertulia::server

@@ -20,7 +20,8 @@ Error out_of_range(const std::string& param, T least, T most) {
 
 Result<const JsonObject*> as_object(const Json& value, const std::string& param) {
   if (const JsonObject* object = value.as_object()) return object;
-  return Error(ErrorCode::kWrongType, "'" + param + "' must be an object, not " + std::string(value.type_name()))
+  return Error(ErrorCode::kWrongType,
+               "'" + param + "' must be an object, not " + std::string(value.type_name()))
       .with("param", param);
 }
 

@@ -17,7 +17,8 @@ namespace tertulia::server {
 class Fields {
  public:
   // Refers to `object`. `path` leads the names of the members: "messages[2].".
-  explicit Fields(const JsonObject& object, std::string path = {}) : object_(object), path_(std::move(path)) {}
+  explicit Fields(const JsonObject& object, std::string path = {})
+      : object_(object), path_(std::move(path)) {}
 
   // Null if it is absent, or null.
   const Json* find(std::string_view key) const;

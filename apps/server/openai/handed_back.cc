@@ -9,20 +9,53 @@ namespace tertulia::server {
 namespace {
 
 constexpr std::string_view kNotRun =
-    "This call did not run, because it was made together with calls that the user runs. Make it again if it is "
+    "This call did not run, because it was made together with calls that the user runs. Make it again if it "
+    "is "
     "still needed.";
 
 StreamId stream_of(const BranchId& branch, const TurnId& turn) {
   return {.kind = RecordKind::kCheckpoint, .branch = branch, .scope = "handed-back/" + turn.text()};
 }
 
+AddRecord record_of(const BranchId& branch, const TurnId& turn, const std::vector<Message>& messages,
+                    std::uint64_t number, Time now) {
+  std::string payload = "[";
+  for (const Message& message : messages) {
+    if (payload.size() > 1) payload += ",";
+    append_json(payload, message);
+  }
+  payload += "]";
+  return {Record{.stream = stream_of(branch, turn),
+                 .number = number,
+                 .time = now,
+                 .key = {},
+                 .name = "handed_back",
+                 .payload = std::move(payload)}};
+}
+
+Result<std::optional<Record>> newest(Store& store, const SessionKey& key, const BranchId& branch,
+                                     const TurnId& turn) {
+  const StreamId stream = stream_of(branch, turn);
+  TERTULIA_TRY_AS(RecordPage page, read_records(store, {.tenant = key.tenant,
+                                                        .owner = key.owner,
+                                                        .session = key.session,
+                                                        .kind = stream.kind,
+                                                        .branch = branch,
+                                                        .scope = stream.scope,
+                                                        .newest_first = true,
+                                                        .limit = 1}));
+  if (page.records.empty()) return std::optional<Record>();
+  return std::optional(std::move(page.records.front().record));
+}
+
 Result<Message> not_run(Services& services, const Part& call) {
-  return Message::make({.id = MessageId(services.ids().make()),
-                        .role = Role::kTool,
-                        .time = services.env.clock().now(),
-                        .author = call.name,
-                        .origin = Origin::kSynthetic,
-                        .parts = {Part::tool_result(call.call_id, call.name, kNotRun, ToolOutcome::kInterrupted)}});
+  return Message::make(
+      {.id = MessageId(services.ids().make()),
+       .role = Role::kTool,
+       .time = services.env.clock().now(),
+       .author = call.name,
+       .origin = Origin::kSynthetic,
+       .parts = {Part::tool_result(call.call_id, call.name, kNotRun, ToolOutcome::kInterrupted)}});
 }
 
 }  // namespace
@@ -45,34 +78,25 @@ Result<std::vector<Message>> handed_back_by(Services& services, const TurnOutcom
 void keep_handed_back(Store& store, const SessionKey& key, const BranchId& branch, const TurnId& turn,
                       const std::vector<Message>& messages, Time now, Done<void> done) {
   if (messages.empty()) return done({});
-  std::string payload = "[";
-  for (const Message& message : messages) {
-    if (payload.size() > 1) payload += ",";
-    append_json(payload, message);
-  }
-  payload += "]";
-  Record record{.stream = stream_of(branch, turn),
-                .number = 1,
-                .time = now,
-                .key = {},
-                .name = "handed_back",
-                .payload = std::move(payload)};
-  store.note({.key = key, .conditions = {}, .changes = {AddRecord{std::move(record)}}}, std::move(done));
+  store.note({.key = key, .conditions = {}, .changes = {record_of(branch, turn, messages, 1, now)}},
+             std::move(done));
+}
+
+Result<void> replace_handed_back(Store& store, const SessionKey& key, const BranchId& branch,
+                                 const TurnId& turn, const std::vector<Message>& messages, Time now) {
+  TERTULIA_TRY_AS(const std::optional<Record> before, newest(store, key, branch, turn));
+  if (!before && messages.empty()) return {};
+  const std::uint64_t number = before ? before->number + 1 : 1;
+  return note(store,
+              {.key = key, .conditions = {}, .changes = {record_of(branch, turn, messages, number, now)}});
 }
 
 Result<std::vector<Message>> load_handed_back(Store& store, const SessionKey& key, const BranchId& branch,
                                               const TurnId& turn) {
-  const StreamId stream = stream_of(branch, turn);
-  TERTULIA_TRY_AS(const RecordPage page, read_records(store, {.tenant = key.tenant,
-                                                             .owner = key.owner,
-                                                             .session = key.session,
-                                                             .kind = stream.kind,
-                                                             .branch = branch,
-                                                             .scope = stream.scope,
-                                                             .limit = 1}));
   std::vector<Message> messages;
-  if (page.records.empty()) return messages;
-  TERTULIA_TRY_AS(const Json forms, parse_json(page.records.front().record.payload, kFormLimits));
+  TERTULIA_TRY_AS(const std::optional<Record> record, newest(store, key, branch, turn));
+  if (!record) return messages;
+  TERTULIA_TRY_AS(const Json forms, parse_json(record->payload, kFormLimits));
   const JsonArray* array = forms.as_array();
   if (array == nullptr) return Error(ErrorCode::kDamaged, "what was handed back is no list of messages");
   for (const Json& form : *array) {
@@ -84,9 +108,10 @@ Result<std::vector<Message>> load_handed_back(Store& store, const SessionKey& ke
 
 Result<std::optional<StoredTurn>> last_turn(Store& store, const SessionKey& key, const BranchHead& head) {
   if (head.message_count == 0) return std::optional<StoredTurn>();
-  TERTULIA_TRY_AS(std::vector<StoredTurn> turns,
-                  read_turns(store, key,
-                             {.branch = head.id, .begin = head.message_count - 1, .end = head.message_count}));
+  TERTULIA_TRY_AS(
+      std::vector<StoredTurn> turns,
+      read_turns(store, key,
+                 {.branch = head.id, .begin = head.message_count - 1, .end = head.message_count}));
   if (turns.empty()) return std::optional<StoredTurn>();
   return std::optional(std::move(turns.back()));
 }
@@ -96,7 +121,8 @@ std::string text_of(const TurnOutcome& outcome) {
   const auto& messages = outcome.messages;
   // What the turn began with: messages of the user, and groups whose results the client gave.
   const auto last_given = std::find_if(messages.rbegin(), messages.rend(), [](const Message& message) {
-    return message.role() == Role::kUser || (message.role() == Role::kTool && message.origin() == Origin::kUser);
+    return message.role() == Role::kUser ||
+           (message.role() == Role::kTool && message.origin() == Origin::kUser);
   });
   for (auto message = last_given.base(); message != messages.end(); ++message) {
     if (message->role() != Role::kAssistant) continue;

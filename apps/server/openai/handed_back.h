@@ -25,6 +25,10 @@ Result<std::vector<Message>> handed_back_by(Services& services, const TurnOutcom
 void keep_handed_back(Store& store, const SessionKey& key, const BranchId& branch, const TurnId& turn,
                       const std::vector<Message>& messages, Time now, Done<void> done);
 
+// In place of what was kept of the turn before; nothing may be put there. Blocks.
+Result<void> replace_handed_back(Store& store, const SessionKey& key, const BranchId& branch,
+                                 const TurnId& turn, const std::vector<Message>& messages, Time now);
+
 // Those of a turn; empty if there are none. Blocks.
 Result<std::vector<Message>> load_handed_back(Store& store, const SessionKey& key, const BranchId& branch,
                                               const TurnId& turn);

@@ -38,8 +38,8 @@ Result<Reply> get_model(Call& call) {
 }
 
 constexpr std::array kRoutes{
-    Route{Method::kGet, "/v1/models", Access::kRead, .pool = &list_models},
-    Route{Method::kGet, "/v1/models/{model}", Access::kRead, .pool = &get_model},
+    on_pool(Method::kGet, "/v1/models", Access::kRead, &list_models),
+    on_pool(Method::kGet, "/v1/models/{model}", Access::kRead, &get_model),
 };
 
 }  // namespace

@@ -40,7 +40,9 @@ Result<OwnedPart> read_image(const Fields& in) {
 Result<OwnedPart> read_file(const Fields& in) {
   OwnedPart part{.kind = PartKind::kFile};
   TERTULIA_TRY_AS(part.text, in.text_or("file_url", {}));
-  if (part.text.empty()) TERTULIA_TRY_AS(part.text, in.text_or("file_data", {}));
+  if (part.text.empty()) {
+    TERTULIA_TRY_AS(part.text, in.text_or("file_data", {}));
+  }
   if (part.text.empty()) return in.unsupported("file_id", "a file needs a file_url or file_data");
   part.name = media_type_of(part.text, "application/octet-stream");
   return part;
@@ -86,7 +88,8 @@ Result<std::vector<OwnedPart>> read_content(const Json* content, const std::stri
   return parts;
 }
 
-Result<void> read_said(const std::string& role, std::vector<OwnedPart> parts, const Fields& in, Assembler& out) {
+Result<void> read_said(const std::string& role, std::vector<OwnedPart> parts, const Fields& in,
+                       Assembler& out) {
   if (role == "system" || role == "developer") {
     for (const OwnedPart& part : parts) out.instruct(part.text);
     return {};
@@ -94,7 +97,8 @@ Result<void> read_said(const std::string& role, std::vector<OwnedPart> parts, co
   if (role == "assistant") return parts.empty() ? Result<void>() : out.answer(std::move(parts));
   if (role != "user") return unsupported(in.param("role"), "the role '" + role + "'");
   if (parts.empty()) {
-    return Error(ErrorCode::kEmptyMessage, "a message of the user is empty").with("param", in.param("content"));
+    return Error(ErrorCode::kEmptyMessage, "a message of the user is empty")
+        .with("param", in.param("content"));
   }
   return out.user(parts);
 }
@@ -107,7 +111,8 @@ Result<void> read_tool_calls(const Fields& in, Assembler& out) {
     TERTULIA_TRY_AS(const JsonObject* object, as_object((*calls)[i], param));
     const Fields call(*object, param + ".");
     TERTULIA_TRY_AS(const JsonObject* function, call.object("function"));
-    if (function == nullptr) return unsupported(call.param("type"), "a call of something else than a function");
+    if (function == nullptr)
+      return unsupported(call.param("type"), "a call of something else than a function");
     const Fields named(*function, call.param("function") + ".");
     TERTULIA_TRY_AS(std::string id, call.text("id"));
     TERTULIA_TRY_AS(std::string name, named.text("name"));
@@ -195,8 +200,7 @@ Result<void> read_item(const Json& item, const std::string& param, const FindIte
   if (type == "item_reference") {
     TERTULIA_TRY_AS(const std::string id, in.text("id"));
     TERTULIA_TRY_AS(const Json found, find(id));
-    return read_item(
-        found, param, [](const std::string&) -> Result<Json> { return Json(); }, out);
+    return read_item(found, param, [](const std::string&) -> Result<Json> { return Json(); }, out);
   }
   return unsupported(in.param("type"), "an item of type '" + type + "'");
 }
@@ -210,7 +214,8 @@ Result<void> read_input_items(const Json& input, const FindItem& find, Assembler
   if (items == nullptr) {
     return Error(ErrorCode::kWrongType, "'input' must be a string or an array").with("param", "input");
   }
-  for (std::size_t i = 0; i < items->size(); ++i) TERTULIA_TRY(read_item((*items)[i], at("input", i), find, out));
+  for (std::size_t i = 0; i < items->size(); ++i)
+    TERTULIA_TRY(read_item((*items)[i], at("input", i), find, out));
   return {};
 }
 

@@ -60,7 +60,8 @@ class TranslatedStream final : public ByteStream, public std::enable_shared_from
       }
       std::string out;
       self->translator_->take(*event, out);
-      if (out.empty()) return true;
+      self->ended_ = self->translator_->finished();
+      if (out.empty() && !self->ended_) return true;
       done(std::move(out));
       return false;
     });

@@ -41,6 +41,8 @@ class Translator {
   virtual void take(const Event& event, std::string& out) = 0;
   // Everything was told. Calls `done` once with the last words, from any thread.
   virtual void end(Result<TurnOutcome> outcome, std::function<void(std::string)> done) = 0;
+  // Nothing more is to be told, though the turn goes on.
+  virtual bool finished() const { return false; }
   virtual std::string_view heartbeat() const;
 };
 

@@ -8,7 +8,8 @@ Result<void> read_sampling(const Fields& in, ModelOptions& speech) {
   TERTULIA_TRY_AS(speech.parallel_tool_calls, in.flag_or("parallel_tool_calls", true));
   for (const std::string_view name : {"presence_penalty", "frequency_penalty", "top_logprobs"}) {
     TERTULIA_TRY_AS(const std::optional<double> value, in.number(name, -2, 20));
-    if (value && *value != 0) return in.unsupported(name, "'" + in.param(name) + "' is not supported; leave it at 0");
+    if (value && *value != 0)
+      return in.unsupported(name, "'" + in.param(name) + "' is not supported; leave it at 0");
   }
   return {};
 }
@@ -25,7 +26,8 @@ Result<void> read_format(const JsonObject* format, const std::string& param, Mod
   }
   if (type != "json_schema") return outer.unsupported("type", "the format '" + type + "' is not supported");
   TERTULIA_TRY_AS(const JsonObject* inner, outer.object("json_schema"));
-  const Fields in(inner != nullptr ? *inner : *format, inner != nullptr ? outer.param("json_schema") + "." : param + ".");
+  const Fields in(inner != nullptr ? *inner : *format,
+                  inner != nullptr ? outer.param("json_schema") + "." : param + ".");
   TERTULIA_TRY_AS(const JsonObject* schema, in.object("schema"));
   if (schema == nullptr) return in.missing("schema");
   speech.answer_schema = JsonText::of(*schema);

@@ -12,8 +12,8 @@ namespace tertulia::server {
 // temperature, top_p, parallel_tool_calls; kUnsupportedParameter for what would have to be dropped.
 Result<void> read_sampling(const Fields& in, ModelOptions& speech);
 
-// {"type":"text"}, {"type":"json_object"} or {"type":"json_schema",…}; the schema stands in a member of its own
-// in chats and beside the type in responses. `format` may be null.
+// {"type":"text"}, {"type":"json_object"} or {"type":"json_schema",…}; the schema stands in a member of its
+// own in chats and beside the type in responses. `format` may be null.
 Result<void> read_format(const JsonObject* format, const std::string& param, ModelOptions& speech);
 
 }  // namespace tertulia::server

@@ -1,5 +1,7 @@
 #include <utility>
 
+#include "tertulia/tools/handed_back_tool.h"
+
 #include "turn_work.h"
 
 namespace tertulia {
@@ -22,15 +24,15 @@ bool tighten_budget(TurnWork& work, const Error& error) {
   return true;
 }
 
-// Whether the answer calls a tool that its caller runs, who wants to be given it back.
+// Whether the answer calls a tool that is handed back.
 bool hands_back(const TurnWork& work) {
-  if (!work.options.hand_back || !work.response || work.response_noted) return false;
+  if (!work.response || work.response_noted) return false;
   const ToolSetPtr tools = work.agent->tools->snapshot();
   for (std::size_t i = 0; i < work.response->part_count(); ++i) {
     const Part part = work.response->part(i);
     if (part.kind != PartKind::kToolCall) continue;
     const ToolEntry* entry = tools->find(part.name);
-    if (entry != nullptr && entry->tool->runs_at_client()) return true;
+    if (entry != nullptr && dynamic_cast<const HandedBackTool*>(entry->tool.get()) != nullptr) return true;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tertulia/agent/permissions.h"
+#include "tertulia/tools/handed_back_tool.h"
 
 #include "agent_fixture.h"
 
@@ -174,6 +175,11 @@ class ClientTool final : public Tool {
   ToolDefinition definition_{.name = "screen", .description = "Takes a picture.", .parameters = {}};
 };
 
+ToolPtr handed_back_tool() {
+  return std::make_shared<HandedBackTool>(
+      ToolDefinition{.name = "screen", .description = "Takes a picture.", .parameters = {}});
+}
+
 Message result_of(std::string_view output) {
   return Message::make({.role = Role::kTool, .parts = {Part::tool_result("call_1", "screen", output)}})
       .value();
@@ -195,22 +201,22 @@ TEST_F(PermissionTest, AToolThatRunsAtTheCallersGetsItsOutputFromThere) {
 TEST_F(PermissionTest, CallsOfTheCallersToolsCanBeHandedBackAndReturnWithTheirResults) {
   model->add(ModelStep().call("screen", "{}"));
   model->add(ModelStep().say("I see a window."));
-  const Agent agent = make_agent({std::make_shared<ClientTool>()});
-  const TurnOutcome asked = agent.run("Look", "s", {.hand_back = true}).result().value();
+  const Agent agent = make_agent({handed_back_tool()});
+  const TurnOutcome asked = agent.run("Look", "s").result().value();
   EXPECT_EQ(asked.finish, Finish::kToolCalls);
   ASSERT_EQ(asked.messages.size(), 2U);
   EXPECT_TRUE(asked.messages[1].has_tool_calls());
   EXPECT_THAT(transcript("s"), ElementsAre("user: Look"));
   Input results{.messages = {asked.messages[1], result_of("a window")}};
-  EXPECT_EQ(agent.run(results, "s", {.hand_back = true}).result().value().text, "I see a window.");
+  EXPECT_EQ(agent.run(results, "s").result().value().text, "I see a window.");
   EXPECT_EQ(transcript("s")[2], "tool: a window");
   ASSERT_TRUE(verify(*store).value().problems.empty());
 }
 
 TEST_F(PermissionTest, WhatWasHandedBackDoesNotReturnWithoutItsResults) {
   model->add(ModelStep().call("screen", "{}"));
-  const Agent agent = make_agent({std::make_shared<ClientTool>()});
-  const TurnOutcome asked = agent.run("Look", "s", {.hand_back = true}).result().value();
+  const Agent agent = make_agent({handed_back_tool()});
+  const TurnOutcome asked = agent.run("Look", "s").result().value();
   EXPECT_EQ(agent.run(Input{.messages = {asked.messages[1]}}, "s").result().error().code(),
             ErrorCode::kUnpairedToolCall);
   EXPECT_EQ(agent.run(Input{.messages = {result_of("x")}}, "s").result().error().code(),
@@ -222,11 +228,10 @@ TEST_F(PermissionTest, ATurnThatBeginsWithResultsIsResumedLikeAnyOther) {
   model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
   model->add(ModelStep().fail(ErrorCode::kModelUnavailable, "away"));
   model->add(ModelStep().say("3 windows."));
-  const Agent agent = make_agent({std::make_shared<ClientTool>(), add_tool()});
-  const TurnOutcome asked = agent.run("Look", "s", {.hand_back = true}).result().value();
+  const Agent agent = make_agent({handed_back_tool(), add_tool()});
+  const TurnOutcome asked = agent.run("Look", "s").result().value();
   Input results{.messages = {asked.messages[1], result_of("a window")}};
-  EXPECT_EQ(agent.run(results, "s", {.hand_back = true}).result().error().code(),
-            ErrorCode::kModelUnavailable);
+  EXPECT_EQ(agent.run(results, "s").result().error().code(), ErrorCode::kModelUnavailable);
   EXPECT_EQ(agent.resume("s").result().value().text, "3 windows.");
   EXPECT_EQ(transcript("s").size(), 6U);
 }

@@ -51,8 +51,7 @@ struct EngineOptions {
 // A message to an agent, or nothing: go on with what was interrupted.
 struct Input {
   std::string text{};
-  // Instead of the text: messages of role user, with images and files, and answers of a model that call
-  // tools, each with the results of its calls behind it.
+  // Instead of the text: messages of role user, with images and files.
   std::vector<Message> messages{};
 
   bool empty() const { return text.empty() && messages.empty(); }

@@ -55,10 +55,6 @@ struct RunOptions {
   std::optional<Tokens> budget{};
   // False: the model is shown no tools.
   bool tools = true;
-  // True: an answer that calls tools of the client ends the turn. It is the last message of the outcome, and
-  // not committed: whoever runs the tools gives it back, with the results behind it, as the input of the next
-  // turn. False: the turn waits for the answers to its questions.
-  bool hand_back = false;
   // For the whole turn. None: the agent's limit.
   std::optional<Duration> timeout{};
   // The same key with the same message joins or returns the first turn; with another message, kKeyReuse.

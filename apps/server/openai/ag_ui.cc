@@ -1,0 +1,314 @@
+// AG-UI: POST /api/v1/ag-ui takes a RunAgentInput and tells the turn in the events of that protocol.
+//
+// The thread is the session, and the run id the key that makes sending again harmless: it joins the turn and
+// tells it from the start. A turn that must ask a person ends its run with an interrupt; the run that resumes
+// it brings the answer.
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "tertulia/base/json.h"
+
+#include "core/call.h"
+#include "core/sse.h"
+#include "openai/fields.h"
+#include "openai/line_turn.h"
+#include "openai/routes.h"
+
+namespace tertulia::server {
+namespace {
+
+struct AgUiRun {
+  std::string thread;
+  std::string run;
+  // None for a run that goes on with a turn.
+  std::optional<LineTurn> turn;
+};
+
+class AgUiTranslator final : public Translator {
+ public:
+  AgUiTranslator(Services& services, AgUiRun run) : services_(services), run_(std::move(run)) {}
+
+  // Before anything else.
+  std::string begin() const {
+    std::string out;
+    tell(out, "RUN_STARTED", {{"threadId", run_.thread}, {"runId", run_.run}});
+    return out;
+  }
+
+  void take(const Event& event, std::string& out) override {
+    if (!std::exchange(begun_, true)) out += begin();
+    if (finished_) return;
+    turn_ = event.turn.text();
+    switch (event.kind) {
+      case EventKind::kTextStarted:
+        return tell(out, "TEXT_MESSAGE_START", {{"messageId", next_message()}, {"role", "assistant"}});
+      case EventKind::kTextDelta:
+        if (event.text.empty()) return;
+        return tell(out, "TEXT_MESSAGE_CONTENT", {{"messageId", message()}, {"delta", event.text}});
+      case EventKind::kTextEnded:
+        return tell(out, "TEXT_MESSAGE_END", {{"messageId", message()}});
+      case EventKind::kReasoningStarted:
+        tell(out, "REASONING_START", {{"messageId", next_message()}});
+        return tell(out, "REASONING_MESSAGE_START", {{"messageId", message()}, {"role", "reasoning"}});
+      case EventKind::kReasoningDelta:
+        if (event.text.empty()) return;
+        return tell(out, "REASONING_MESSAGE_CONTENT", {{"messageId", message()}, {"delta", event.text}});
+      case EventKind::kReasoningEnded:
+        tell(out, "REASONING_MESSAGE_END", {{"messageId", message()}});
+        return tell(out, "REASONING_END", {{"messageId", message()}});
+      case EventKind::kToolCallStarted:
+        return start_call(event, out);
+      case EventKind::kToolCallArguments:
+        if (const auto call = calls_.find(event.index); call != calls_.end() && !event.text.empty()) {
+          tell(out, "TOOL_CALL_ARGS", {{"toolCallId", call->second.id}, {"delta", event.text}});
+        }
+        return;
+      case EventKind::kToolCallResult:
+        return take_result(event, out);
+      case EventKind::kPermissionAsked:
+        return interrupt(event, out);
+      case EventKind::kReset:
+        return tell(out, "CUSTOM", {{"name", "tertulia.reset"}, {"value", event.text}});
+      default:
+        return;
+    }
+  }
+
+  void end(Result<TurnOutcome> outcome, std::function<void(std::string)> done) override {
+    auto out = std::make_shared<std::string>();
+    if (!std::exchange(begun_, true)) *out += begin();
+    if (!outcome) {
+      tell(*out, "RUN_ERROR",
+           {{"message", outcome.error().message()}, {"code", std::string(name_of(outcome.error().code()))}});
+      return done(std::move(*out));
+    }
+    end_calls(*out);
+    const bool cancelled = outcome->status == TurnStatus::kInterrupted;
+    tell_finished(*out, JsonObject{{"type", cancelled ? "cancelled" : "success"}});
+    if (!run_.turn) return done(std::move(*out));
+    keep_line_turn(services_, *run_.turn, *outcome, [out, done = std::move(done)] { done(std::move(*out)); });
+  }
+
+  bool finished() const override { return finished_; }
+
+ private:
+  struct AgUiCall {
+    std::string id;
+    bool open = true;
+  };
+
+  static void tell(std::string& out, std::string_view type, JsonObject more) {
+    JsonObject event{{"type", std::string(type)}};
+    for (auto& [name, value] : more) event.append(std::move(name), std::move(value));
+    append_frame(out, {}, {}, to_text(event));
+  }
+
+  void tell_finished(std::string& out, JsonObject outcome) const {
+    tell(out, "RUN_FINISHED",
+         {{"threadId", run_.thread}, {"runId", run_.run}, {"outcome", std::move(outcome)}});
+  }
+
+  std::string message() const { return "msg_" + turn_ + "_" + std::to_string(messages_); }
+  std::string next_message() {
+    ++messages_;
+    return message();
+  }
+
+  void start_call(const Event& event, std::string& out) {
+    end_calls(out);
+    AgUiCall call{.id = event.call_id.empty() ? "call-" + std::to_string(event.index) : event.call_id};
+    tell(out, "TOOL_CALL_START", {{"toolCallId", call.id}, {"toolCallName", event.name}});
+    calls_[event.index] = std::move(call);
+  }
+
+  void end_calls(std::string& out) {
+    for (auto& [index, call] : calls_) {
+      if (std::exchange(call.open, false)) tell(out, "TOOL_CALL_END", {{"toolCallId", call.id}});
+    }
+  }
+
+  void take_result(const Event& event, std::string& out) {
+    end_calls(out);
+    const auto call = calls_.find(event.index);
+    const std::string id = call == calls_.end() ? event.call_id : call->second.id;
+    tell(out, "TOOL_CALL_RESULT",
+         {{"messageId", next_message()}, {"toolCallId", id}, {"content", event.text}, {"role", "tool"}});
+  }
+
+  void interrupt(const Event& event, std::string& out) {
+    end_calls(out);
+    const auto call = calls_.find(event.index);
+    JsonObject asked{{"id", event.call_id + "/" + std::to_string(event.number)},
+                     {"reason", "tool_approval"},
+                     {"message", "May the tool '" + event.name + "' run?"},
+                     {"metadata", event.data.value()}};
+    if (call != calls_.end()) asked.append("toolCallId", call->second.id);
+    tell_finished(out, JsonObject{{"type", "interrupt"}, {"interrupts", JsonArray{std::move(asked)}}});
+    finished_ = true;
+  }
+
+  Services& services_;
+  const AgUiRun run_;
+  std::string turn_;
+  std::map<std::uint64_t, AgUiCall> calls_;
+  std::uint64_t messages_ = 0;
+  bool begun_ = false;
+  bool finished_ = false;
+};
+
+// {"name","description","parameters"} as tools of functions; messages with the names that chats have.
+Json converted_tools(const JsonArray* tools) {
+  JsonArray converted;
+  for (const Json& tool : tools == nullptr ? JsonArray() : *tools) {
+    converted.emplace_back(JsonObject{{"type", "function"}, {"function", tool}});
+  }
+  return converted;
+}
+
+JsonArray converted_messages(const JsonArray& messages) {
+  JsonArray converted;
+  for (const Json& message : messages) {
+    const JsonObject* object = message.as_object();
+    if (object == nullptr) continue;
+    JsonObject chat;
+    for (const auto& [name, value] : *object) {
+      const bool calls = name == "toolCalls";
+      chat.append(calls ? "tool_calls" : name == "toolCallId" ? "tool_call_id" : name, value);
+    }
+    const Json* role = chat.find("role");
+    const bool said = role != nullptr && role->as_string() != nullptr && *role->as_string() != "reasoning" &&
+                      *role->as_string() != "activity";
+    if (said) converted.emplace_back(std::move(chat));
+  }
+  return converted;
+}
+
+// What the page tells the agent beside the conversation.
+Result<std::string> context_of(const Fields& in) {
+  std::string text;
+  TERTULIA_TRY_AS(const JsonArray* context, in.array("context"));
+  for (const Json& entry : context == nullptr ? JsonArray() : *context) {
+    TERTULIA_TRY_AS(const JsonObject* object, as_object(entry, "context"));
+    const Fields fields(*object, "context.");
+    TERTULIA_TRY_AS(const std::string description, fields.text("description"));
+    TERTULIA_TRY_AS(const std::string value, fields.text("value"));
+    text += description + ": " + value + "\n";
+  }
+  return text;
+}
+
+Result<AgUiRun> read_run(const Call& call, const Fields& in, const SessionKey& key) {
+  AgUiRun run;
+  TERTULIA_TRY_AS(run.thread, in.text("threadId"));
+  TERTULIA_TRY_AS(run.run, in.text("runId"));
+  TERTULIA_TRY_AS(const JsonArray* messages, in.array("messages"));
+  if (messages == nullptr) return in.missing("messages");
+  TERTULIA_TRY_AS(const JsonArray* tools, in.array("tools"));
+  std::string agent = "default";
+  if (const Json* props = in.find("forwardedProps"); props != nullptr && props->as_object() != nullptr) {
+    TERTULIA_TRY_AS(agent, Fields(*props->as_object(), "forwardedProps.").text_or("agent", agent));
+  }
+  const Json converted = converted_tools(tools);
+  TERTULIA_TRY_AS(run.turn,
+                  read_line_turn(call, key, agent, converted_messages(*messages), &converted, run.run));
+  TERTULIA_TRY_AS(const std::string context, context_of(in));
+  run.turn->options.extra_instructions += context;
+  return run;
+}
+
+// An answer to an interrupt: "TURN/CALL/NUMBER", where the turn was told up to the number.
+struct Resumed {
+  TurnId turn;
+  std::string question;
+  std::uint64_t number = 0;
+  bool allowed = false;
+};
+
+Result<Resumed> read_resume(const Json& entry) {
+  TERTULIA_TRY_AS(const JsonObject* object, as_object(entry, "resume"));
+  const Fields in(*object, "resume.");
+  TERTULIA_TRY_AS(const std::string id, in.text("interruptId"));
+  TERTULIA_TRY_AS(const std::string status, in.text("status"));
+  const Error bad =
+      Error(ErrorCode::kNoQuestion, "there is no interrupt '" + id + "'").with("param", "resume");
+  const std::size_t last = id.rfind('/');
+  const std::size_t first = id.find('/');
+  if (last == std::string::npos || first == last) return bad;
+  Resumed resumed;
+  const Result<TurnId> turn = TurnId::parse(id.substr(0, first));
+  if (!turn) return bad;
+  resumed.turn = *turn;
+  resumed.question = id.substr(0, last);
+  const char* end = id.data() + id.size();
+  if (std::from_chars(id.data() + last + 1, end, resumed.number).ptr != end) return bad;
+  const Json* payload = in.find("payload");
+  const JsonObject* said = payload == nullptr ? nullptr : payload->as_object();
+  const Json* approved = said == nullptr ? payload : said->find("approved");
+  const bool refused = approved != nullptr && approved->as_bool() != nullptr && !*approved->as_bool();
+  resumed.allowed = status == "resolved" && !refused;
+  return resumed;
+}
+
+Result<RunPtr> resume_run(const Call& call, const SessionKey& key, const JsonArray& entries) {
+  Engine& engine = *call.services.engine;
+  Resumed last;
+  for (const Json& entry : entries) {
+    TERTULIA_TRY_AS(last, read_resume(entry));
+    TERTULIA_TRY(engine.answer(key, last.question,
+                               {.choice = last.allowed ? Answer::Choice::kOnce : Answer::Choice::kDeny}));
+  }
+  for (const RunningTurn& running : engine.running()) {
+    if (running.turn == last.turn && running.key == key) {
+      return std::make_shared<Run>(engine.watch(key, running.branch, last.turn, last.number));
+    }
+  }
+  TERTULIA_TRY_AS(RunPtr left, attach_to_session(call, key, "default"));
+  if (left) return left;
+  return Error(ErrorCode::kNoTurn, "the turn that was interrupted is over").with("param", "resume");
+}
+
+void answer(const CallPtr& call, const RunPtr& run, AgUiRun asked, const Done<Reply>& done) {
+  start_run(run, [call, asked = std::move(asked), done](Result<StartedRun> started) {
+    if (!started) return done(std::move(started).error());
+    if (asked.turn) follow_line_turn(call->services, *asked.turn, started->run->turn());
+    done(event_stream(
+        translated(*std::move(started), std::make_shared<AgUiTranslator>(call->services, asked))));
+  });
+}
+
+void run_agent(const CallPtr& call, Done<Reply> done) {
+  const Result<Json> body = call->json();
+  if (!body) return done(body.error());
+  const Result<const JsonObject*> object = as_object(*body, "the body");
+  if (!object) return done(object.error());
+  const Fields in(**object);
+  const Result<std::string> thread = in.text("threadId");
+  const Result<std::string> id = in.text("runId");
+  if (!thread || !id) return done(thread ? id.error() : thread.error());
+  const Result<SessionKey> key = call->session_named(*thread);
+  if (!key) return done(key.error());
+  const Result<const JsonArray*> resume = in.array("resume");
+  if (!resume) return done(resume.error());
+  if (*resume != nullptr && !(*resume)->empty()) {
+    const Result<RunPtr> run = resume_run(*call, *key, **resume);
+    if (!run) return done(run.error());
+    return answer(call, *run, {.thread = *thread, .run = *id, .turn = std::nullopt}, done);
+  }
+  Result<AgUiRun> run = read_run(*call, in, *key);
+  if (!run) return done(std::move(run).error());
+  const RunPtr running = run_line_turn(call->services, *run->turn);
+  answer(call, running, *std::move(run), done);
+}
+
+constexpr std::array kRoutes{
+    later(Method::kPost, "/api/v1/ag-ui", Access::kWrite, &run_agent, BodyKind::kJson),
+};
+
+}  // namespace
+
+std::span<const Route> ag_ui_routes() { return kRoutes; }
+
+}  // namespace tertulia::server

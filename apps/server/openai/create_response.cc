@@ -1,0 +1,146 @@
+#include "openai/create_response.h"
+
+#include <utility>
+
+#include "openai/chat_form.h"
+#include "openai/fields.h"
+#include "openai/response_place.h"
+#include "openai/response_request.h"
+#include "openai/thread.h"
+
+namespace tertulia::server {
+namespace {
+
+// Everything that a turn needs to begin.
+struct Prepared {
+  std::shared_ptr<ResponsePlan> plan;
+  ResponseRequest request;
+  ResponsePlace place;
+  std::vector<Message> history;
+  Input input;
+};
+
+Result<ResponsePlace> place_of(const Call& call, const ResponseRequest& request) {
+  if (request.previous.empty()) return place_in_session(call, request);
+  TERTULIA_TRY_AS(const KeptResponse previous, load_response(call, request.previous, "previous_response_id"));
+  return place_behind(call, previous, request.store);
+}
+
+void add_instructions(RunOptions& options, const std::string& said) {
+  if (said.empty()) return;
+  if (!options.extra_instructions.empty()) options.extra_instructions += "\n\n";
+  options.extra_instructions += said;
+}
+
+Result<Prepared> prepare(const Call& call, const JsonObject& body) {
+  Prepared prepared;
+  TERTULIA_TRY_AS(prepared.request, read_response_request(call, body));
+  const bool stateless =
+      !prepared.request.store && prepared.request.previous.empty() && !prepared.request.plan.key;
+  if (!stateless) {
+    TERTULIA_TRY_AS(prepared.place, place_of(call, prepared.request));
+  }
+  TERTULIA_TRY_AS(Assembled assembled, read_response_input(call, body, prepared.place.handed_back));
+  add_instructions(prepared.request.options, assembled.instructions);
+  TERTULIA_TRY_AS(const std::size_t first, first_of_input(assembled.messages));
+  const auto split = assembled.messages.begin() + static_cast<std::ptrdiff_t>(first);
+  prepared.history.assign(assembled.messages.begin(), split);
+  prepared.input.messages.assign(split, assembled.messages.end());
+  prepared.plan = std::make_shared<ResponsePlan>(prepared.request.plan);
+  prepared.plan->created_at = unix_seconds(call.services.env.clock().now());
+  return prepared;
+}
+
+Result<RunPtr> run_unstored(Services& services, Prepared& prepared) {
+  prepared.plan->key.reset();
+  Branch branch;
+  if (prepared.place.before) branch = *std::move(prepared.place.before);
+  if (!prepared.history.empty()) {
+    TERTULIA_TRY_AS(const Turn turn,
+                    Turn::from_messages(TurnId(services.ids().make()), std::move(prepared.history)));
+    branch.transcript.append(turn, Revision{number(branch.transcript.last_revision()) + 1});
+  }
+  return run_stateless(*services.engine, prepared.plan->agent, prepared.input, std::move(branch),
+                       prepared.request.options);
+}
+
+Result<RunPtr> run_stored(Services& services, Prepared& prepared) {
+  const ResponsePlace& place = prepared.place;
+  prepared.plan->key = place.key;
+  prepared.plan->own_session = place.own_session;
+  prepared.plan->branch = place.branch ? *place.branch : BranchId::parse("main").value();
+  prepared.request.options.branch = place.fresh ? std::nullopt : std::optional(prepared.plan->branch);
+  if (place.fresh && !prepared.history.empty()) {
+    TERTULIA_TRY(put_history(services, place.key, std::move(prepared.history)));
+  } else if (!prepared.history.empty()) {
+    TERTULIA_TRY(append_messages(services, place.key, prepared.plan->branch, TurnId(services.ids().make()),
+                                 std::move(prepared.history)));
+  }
+  return std::make_shared<Run>(services.engine->run(prepared.plan->agent, prepared.input,
+                                                    place.key.session.text(), prepared.request.options));
+}
+
+// Reads the turn to its end, so that it is kept, whoever else does.
+void follow(Services& services, const BegunResponse& begun, std::shared_ptr<BranchClaim> claim) {
+  const ResponsePlan& plan = *begun.plan;
+  auto run = std::make_shared<Run>(services.engine->watch(*plan.key, plan.branch, plan.ids.turn));
+  auto settle = [settled = settle_in_store(services, begun.plan), end = begun.end, claim = std::move(claim)](
+                    Result<TurnOutcome> outcome, ResponseState state,
+                    const std::function<void(EndedResponse)>& told) {
+    settled(std::move(outcome), std::move(state), [end, claim, told](const EndedResponse& ended) {
+      end->set(ended);
+      told(ended);
+    });
+  };
+  auto translator = std::make_shared<ResponseTranslator>(begun.plan, std::nullopt, std::move(settle));
+  read_through({std::move(run), std::nullopt}, std::move(translator), [] {});
+}
+
+void keep_and_follow(Services& services, BegunResponse begun, std::shared_ptr<BranchClaim> claim,
+                     const Done<BegunResponse>& done) {
+  begun.end = std::make_shared<ResponseEnd>();
+  const ResponsePlan& plan = *begun.plan;
+  keep_plan(services, plan,
+            [&services, begun = std::move(begun), claim = std::move(claim), done](Result<void> kept) mutable {
+              // The same Idempotency-Key again: it was kept the first time.
+              const bool again = !kept && kept.error().code() == ErrorCode::kRevisionConflict;
+              if (!kept && !again) return done(std::move(kept).error());
+              follow(services, begun, std::move(claim));
+              done(std::move(begun));
+            });
+}
+
+}  // namespace
+
+void begin_response(const CallPtr& call, const JsonObject& body, Done<BegunResponse> done) {
+  Services& services = call->services;
+  Result<Prepared> prepared = prepare(*call, body);
+  if (!prepared) return done(std::move(prepared).error());
+  const bool stored = prepared->request.store;
+  Result<RunPtr> run = stored ? run_stored(services, *prepared) : run_unstored(services, *prepared);
+  if (!run) return done(std::move(run).error());
+  services.metrics.turns_started.fetch_add(1, std::memory_order_relaxed);
+  start_run(*std::move(run),
+            [&services, prepared = *std::move(prepared), done](Result<StartedRun> started) mutable {
+              if (!started) return done(std::move(started).error());
+              ResponsePlan& plan = *prepared.plan;
+              plan.ids = {.turn = started->run->turn(), .session = plan.key ? plan.key->session.text() : ""};
+              plan.input = items_of(prepared.input.messages, plan.ids);
+              BegunResponse begun{.plan = prepared.plan,
+                                  .end = nullptr,
+                                  .run = *std::move(started),
+                                  .background = prepared.request.background,
+                                  .stream = prepared.request.stream};
+              if (!plan.key) return done(std::move(begun));
+              keep_and_follow(services, std::move(begun), std::move(prepared.place.claim), done);
+            });
+}
+
+std::shared_ptr<ByteStream> stream_of(Services& services, BegunResponse begun) {
+  ResponseTranslator::Settle settle =
+      begun.end ? settle_after(begun.end) : settle_nowhere(services, begun.plan);
+  return translated(std::move(begun.run),
+                    std::make_shared<ResponseTranslator>(begun.plan, std::nullopt, std::move(settle)));
+}
+
+}  // namespace tertulia::server
