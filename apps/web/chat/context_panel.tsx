@@ -126,8 +126,9 @@ function TierList({ here, tier, name, what, items }: { here: Conversation; tier:
           <li key={index} data-fate={item.fate}>
             <span class="item-name">{nameOf(here, item)}</span>
             <span class="item-why">
-              {item.fate !== 'kept' || item.reason !== 'fits' ? (kReasons[item.reason] ?? item.reason) : ''}
-              {item.score ? ` · ${item.score.toFixed(2)}` : ''}
+              {[item.fate === 'kept' && item.reason === 'fits' ? '' : (kReasons[item.reason] ?? item.reason), item.score?.toFixed(2)]
+                .filter(Boolean)
+                .join(' · ')}
             </span>
             <span class="item-tokens">{item.tokens}</span>
           </li>

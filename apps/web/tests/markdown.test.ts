@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { CodeBlock } from '../shared/code_block.tsx';
 import { Formula } from '../shared/formula.tsx';
 import { kMarkdownLimit, MarkdownText, safeAddress } from '../shared/markdown.ts';
-import { kHostile } from './hostile.ts';
+import { kHostile } from './hostile.mjs';
 
 type Child = JSX.Element | string | number | null | undefined | boolean | Child[];
 
