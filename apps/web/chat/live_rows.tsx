@@ -52,7 +52,8 @@ export function LiveAnswer({ here, exchange }: { here: Conversation; exchange: E
 
 function Problem({ here, exchange }: { here: Conversation; exchange: Exchange }) {
   const problem = exchange.problem!;
-  const parked = problem.facts['turn'] !== undefined || exchange.turn.turn !== undefined;
+  // What was said is kept in its journal, and the turn can be gone on with.
+  const parked = problem.facts['turn'] !== undefined && problem.code !== 'nothing_to_resume';
   const again = () => {
     if (parked) return void here.resume(exchange);
     here.dismiss(exchange.key);
