@@ -180,11 +180,19 @@ export class Conversation {
     return this.follow(exchange, stream);
   }
 
-  // Goes on with what a crash, a shutdown or an unreachable model has left.
-  resume(exchange: Exchange): Promise<void> {
-    const fresh = this.change(exchange.key, { turn: newTurn(), problem: undefined })!;
-    const stream = server.resume(this.id, { branch: this.branch }, this.streamOptions(fresh, fresh.said));
-    return this.follow(fresh, stream);
+  // Goes on with what a crash, a shutdown or an unreachable model has left. If nothing is left of it, the message is
+  // sent again: it is not in the history.
+  async again(exchange: Exchange): Promise<void> {
+    const { said, files, key } = exchange;
+    const left = (await asking(server.turns(this.id))).interrupted.some((turn) => turn.branch === this.branch);
+    if (!left) {
+      this.dismiss(key);
+      if (said || files.length) await this.send(said, files);
+      return;
+    }
+    const fresh = this.change(key, { turn: newTurn(), problem: undefined });
+    if (!fresh) return;
+    await this.follow(fresh, server.resume(this.id, { branch: this.branch }, this.streamOptions(fresh, said)));
   }
 
   async cancel(): Promise<void> {
