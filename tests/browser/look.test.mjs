@@ -35,7 +35,7 @@ export default {
       await judge(page, `${colorScheme}, branches`);
       await page.getByRole('button', { name: 'Settings' }).click();
       await judge(page, `${colorScheme}, settings`);
-      await page.getByRole('button', { name: 'Done' }).click();
+      await page.getByRole('button', { name: 'Done', exact: true }).click();
       await page.getByRole('link', { name: 'Memory' }).click();
       await page.getByRole('heading', { name: 'Memory', level: 1 }).waitFor();
       await judge(page, `${colorScheme}, memory`);

@@ -37,7 +37,8 @@ for (const file of files.sort()) {
       console.log(`ok    ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
     } catch (problem) {
       failed += 1;
-      console.log(`FAIL  ${name}\n${problem.stack ?? problem}\n${world?.said?.slice(-2000) ?? ''}`);
+      const others = windows.flatMap((made) => made.problems).join('\n');
+      console.log(`FAIL  ${name}\n${problem.stack ?? problem}\n${others}\n${world?.said?.slice(-2000) ?? ''}`);
       for (const made of windows) {
         for (const page of made.context.pages()) {
           const picture = join(process.env.TMPDIR ?? '/tmp', `tertulia-${name.replace(/\W+/g, '-')}.png`);

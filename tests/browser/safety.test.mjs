@@ -4,7 +4,7 @@ import { archiveOf, importArchive } from './archive.mjs';
 import { answered, open, say } from './page.mjs';
 
 // What may stand in an answer. Anything else that a model's text has become is a hole.
-const kElements = ['div', 'p', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 's', 'hr', 'br', 'code', 'pre', 'a', 'span', 'figure', 'figcaption', 'button', 'svg', 'path'];
+const kElements = ['div', 'p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 's', 'hr', 'br', 'code', 'pre', 'a', 'span', 'figure', 'figcaption', 'button', 'svg', 'path'];
 
 async function watched(context, base) {
   const strayed = [];

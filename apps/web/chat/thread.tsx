@@ -49,8 +49,8 @@ export function Thread({ here }: { here: Conversation }) {
   const pinned = useRef(true);
   const top = useRef(0);
   const scrolled = () => {
-    const now = box.current!.scrollTop;
-    const end = virtualizer.getDistanceFromEnd() < 80;
+    const { scrollTop: now, scrollHeight, clientHeight } = box.current!;
+    const end = scrollHeight - now - clientHeight < 80;
     if (end) pinned.current = true;
     else if (now < top.current - 1) pinned.current = false;
     top.current = now;
