@@ -6,7 +6,7 @@ import { inspectorTab, toggleInspector } from './inspector.tsx';
 import { sidebarOpen } from './sidebar.tsx';
 import { conversation, newConversation } from './state/place.ts';
 import { agents } from './state/server.ts';
-import { titleOf } from './state/session_list.ts';
+import { sessions, titleOf } from './state/session_list.ts';
 import { settings } from './state/settings.ts';
 import { Thread } from './thread.tsx';
 import type { Conversation } from './state/conversation.ts';
@@ -26,7 +26,8 @@ export function ChatView() {
 }
 
 function Head({ here }: { here: Conversation | undefined }) {
-  const session = here?.session.value;
+  // The list hears first of a new name.
+  const session = sessions.value.find((other) => other.id === here?.id) ?? here?.session.value;
   const branch = here?.branches.find((other) => other.id === here.branch);
   return (
     <header class="head">

@@ -33,7 +33,9 @@ export function Composer({ here }: { here: Conversation | undefined }) {
     box.style.height = `${Math.min(kTallest, box.scrollHeight)}px`;
   }, [text]);
   useEffect(() => {
-    if (matchMedia('(hover: hover)').matches) field.current?.focus();
+    // Not on phones, where it brings up the keyboard, and not away from where somebody is writing.
+    const elsewhere = document.activeElement?.matches('input, textarea');
+    if (!elsewhere && matchMedia('(hover: hover)').matches) field.current?.focus();
   }, [here?.id]);
 
   const addFiles = (list: Iterable<File>) => {

@@ -126,8 +126,9 @@ function TierList({ here, tier, name, what, items }: { here: Conversation; tier:
           <li key={index} data-fate={item.fate}>
             <span class="item-name">{nameOf(here, item)}</span>
             <span class="item-why">
-              {item.fate !== 'kept' || item.reason !== 'fits' ? (kReasons[item.reason] ?? item.reason) : ''}
-              {item.score ? ` · ${item.score.toFixed(2)}` : ''}
+              {[item.fate === 'kept' && item.reason === 'fits' ? '' : (kReasons[item.reason] ?? item.reason), item.score?.toFixed(2)]
+                .filter(Boolean)
+                .join(' · ')}
             </span>
             <span class="item-tokens">{item.tokens}</span>
           </li>
@@ -142,12 +143,13 @@ function TierList({ here, tier, name, what, items }: { here: Conversation; tier:
   );
 }
 
-// A receipt holds ids only. What is on the page is shown by its first words.
+// A receipt holds ids only, of messages or of whole turns. What is on the page is shown by its first words.
 function nameOf(here: Conversation, item: ReceiptItem): string {
   if (item.tier !== 'history' && item.tier !== 'current') return item.id;
   for (let index = here.total.value - 1; index >= 0 && index >= here.total.value - 200; --index) {
     const message = here.at(index);
-    if (message?.id === item.id) return textOf(message).slice(0, 80) || message.role;
+    const meant = message?.id === item.id || (message?.turn === item.id && message.role === 'user');
+    if (message && meant) return textOf(message).slice(0, 80) || message.role;
   }
   const live = item.tier === 'current' ? here.running()?.said : undefined;
   return live?.slice(0, 80) || item.id;

@@ -52,12 +52,7 @@ export function LiveAnswer({ here, exchange }: { here: Conversation; exchange: E
 
 function Problem({ here, exchange }: { here: Conversation; exchange: Exchange }) {
   const problem = exchange.problem!;
-  const parked = problem.facts['turn'] !== undefined || exchange.turn.turn !== undefined;
-  const again = () => {
-    if (parked) return void here.resume(exchange);
-    here.dismiss(exchange.key);
-    trying(here.send(exchange.said, exchange.files));
-  };
+  const begun = exchange.turn.turn !== undefined || problem.facts['turn'] !== undefined;
   const giveUp = () => {
     here.dismiss(exchange.key);
     if (!draft.value) draft.value = exchange.said;
@@ -68,10 +63,10 @@ function Problem({ here, exchange }: { here: Conversation; exchange: Exchange })
       <div>
         <p>{problem.message}</p>
         <p class="problem-actions">
-          <button type="button" class="solid" onClick={again}>
-            {parked ? 'Go on with it' : 'Try again'}
+          <button type="button" class="solid" onClick={() => trying(here.again(exchange))}>
+            {begun ? 'Go on with it' : 'Try again'}
           </button>
-          {!parked && (
+          {!begun && (
             <button type="button" class="plain" onClick={giveUp}>
               Change the message
             </button>

@@ -15,6 +15,8 @@ import { goTo, regenerate, sayAnew, trying } from './state/place.ts';
 import { rootOf, sessions } from './state/session_list.ts';
 
 export function MessageRow({ here, index }: { here: Conversation; index: number }) {
+  // A row that is not here yet is drawn again when messages come in.
+  void here.version.value;
   const message = here.at(index);
   if (!message) return <div class="skeleton row" aria-hidden="true" />;
   if (message.role === 'tool' || message.internal) return null;

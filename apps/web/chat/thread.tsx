@@ -45,10 +45,15 @@ export function Thread({ here }: { here: Conversation }) {
     estimateSize: (index) => (here.at(index)?.role === 'tool' ? 0 : 110),
     getItemKey: (index) => index,
   });
+  // Whoever is at the end stays there while it grows; only moving up leaves it.
   const pinned = useRef(true);
+  const top = useRef(0);
   const scrolled = () => {
-    const end = virtualizer.getDistanceFromEnd() < 80;
-    pinned.current = end;
+    const { scrollTop: now, scrollHeight, clientHeight } = box.current!;
+    const end = scrollHeight - now - clientHeight < 80;
+    if (end) pinned.current = true;
+    else if (now < top.current - 1) pinned.current = false;
+    top.current = now;
     setAtEnd(end);
   };
 

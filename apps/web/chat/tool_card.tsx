@@ -67,9 +67,9 @@ const liveDuration = (block: ToolBlock): number | undefined =>
 function ToolText({ title, text }: { title: string; text: string }) {
   return (
     <div class="tool-text">
-      <h4>
+      <div class="tool-title">
         {title} <CopyButton text={text} label={`Copy ${title.toLowerCase()}`} />
-      </h4>
+      </div>
       <pre tabIndex={0}>{text.slice(0, 20_000) || '(nothing)'}</pre>
     </div>
   );

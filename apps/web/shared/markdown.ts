@@ -101,7 +101,7 @@ function build(tokens: readonly Token[], parts: MarkdownParts, streaming: boolea
       if (token.nesting === 1) open('');
       else if (token.nesting === -1) close();
     } else if (token.nesting === 1) {
-      open(kPlainTags.has(token.tag) ? headingBelow(token.tag) : '', propsOf(token));
+      open(kPlainTags.has(token.tag) ? String(token.meta?.['tag'] ?? token.tag) : '', propsOf(token));
     } else if (token.nesting === -1) {
       close();
     } else if (token.content) {
@@ -112,11 +112,14 @@ function build(tokens: readonly Token[], parts: MarkdownParts, streaming: boolea
   return root.children;
 }
 
-// The page has its own first heading.
-const headingBelow = (tag: string): string => {
-  const level = /^h([1-6])$/.exec(tag)?.[1];
-  return level ? `h${Math.min(6, Number(level) + 2)}` : tag;
-};
+// The page has its own first heading, and whoever listens to headings finds no level left out, whatever a model wrote.
+// Returns the level of the heading, or of the one before.
+function settleHeading(token: Token, before: number): number {
+  if (token.type !== 'heading_open') return before;
+  const level = Math.min(6, Number(token.tag.slice(1)) + 1, before + 1);
+  token.meta = { tag: `h${level}` };
+  return level;
+}
 
 function propsOf(token: Token): Record<string, unknown> {
   if (token.type === 'ordered_list_open') {
@@ -159,6 +162,7 @@ export class MarkdownText {
     const tokens = parser.parse(text, {});
     const lines = text.split('\n');
     const pieces: Piece[] = [];
+    let level = 1;
     for (let begin = 0; begin < tokens.length; ) {
       let end = begin;
       let depth = 0;
@@ -166,8 +170,9 @@ export class MarkdownText {
       while (depth > 0 && end < tokens.length);
       const last = end >= tokens.length;
       const open = streaming && last;
+      level = settleHeading(tokens[begin]!, level);
       const map = tokens[begin]!.map;
-      const source = (map ? lines.slice(map[0], map[1]).join('\n') : String(begin)) + (open ? '\u0000' : '');
+      const source = (map ? lines.slice(map[0], map[1]).join('\n') : String(begin)) + (open ? '\u0000' : '') + level;
       const before = this.pieces[pieces.length];
       if (before?.source === source) {
         pieces.push(before);

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { CodeBlock } from '../shared/code_block.tsx';
 import { Formula } from '../shared/formula.tsx';
 import { kMarkdownLimit, MarkdownText, safeAddress } from '../shared/markdown.ts';
-import { kHostile } from './hostile.ts';
+import { kHostile } from './hostile.mjs';
 
 type Child = JSX.Element | string | number | null | undefined | boolean | Child[];
 
@@ -27,7 +27,11 @@ const render = (text: string, streaming = false) => new MarkdownText({ code: Cod
 const tags = (text: string) => [...elements(render(text))].map((element) => element.type);
 
 test('a paragraph, a list and a heading become their elements', () => {
-  assert.deepEqual(tags('# Title\n\ntext **bold**\n\n- one\n- two'), ['div', 'h3', 'div', 'p', 'strong', 'div', 'ul', 'li', 'li']);
+  assert.deepEqual(tags('# Title\n\ntext **bold**\n\n- one\n- two'), ['div', 'h2', 'div', 'p', 'strong', 'div', 'ul', 'li', 'li']);
+});
+
+test('headings leave no level out', () => {
+  assert.deepEqual(tags('### a\n\n# b\n\n#### c\n\n###### d').filter((tag) => tag !== 'div'), ['h2', 'h2', 'h3', 'h4']);
 });
 
 test('a fence becomes a block of code with its language', () => {
@@ -53,7 +57,7 @@ test('addresses that run something are refused, however they are written', () =>
 });
 
 const kAllowedTags = new Set([
-  'div', 'p', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 's',
+  'div', 'p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 's',
   'hr', 'br', 'code', 'pre', 'a', 'span',
 ]);
 const kAllowedProps = new Set(['children', 'class', 'href', 'target', 'rel', 'title', 'start', 'tabIndex', 'role', 'aria-label']);

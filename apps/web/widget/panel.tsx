@@ -104,10 +104,9 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
       )}
       {problem && (
         <div class="problem" role="alert">
-          <p>{problem.code === 'origin_not_allowed' ? 'This page is not allowed to use this chat.' : problem.message}</p>
-          {problem.status !== 403 && (
-            <button type="button" class="solid" onClick={() => void visit.again()}>Try again</button>
-          )}
+          {/* A browser does not tell a page that it was refused from a server that is away. */}
+          <p>{problem.code === 'unreachable' ? 'The chat cannot be reached from this page.' : problem.message}</p>
+          <button type="button" class="solid" onClick={() => void visit.again()}>Try again</button>
         </div>
       )}
     </div>

@@ -86,9 +86,9 @@ export class Visit {
       this.state.value = 'idle';
       return this.open();
     }
-    const parked = this.problem.value?.facts['turn'] !== undefined;
     this.problem.value = undefined;
-    if (parked) return this.follow(this.server.resume(this.session, {}, this.streamOptions()));
+    const { interrupted } = await this.server.turns(this.session).catch(() => ({ interrupted: [] }));
+    if (interrupted.length > 0) return this.follow(this.server.resume(this.session, {}, this.streamOptions()));
     this.lines.value = this.lines.value.slice(0, -1);
     return this.say(this.last);
   }

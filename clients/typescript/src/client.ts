@@ -164,6 +164,21 @@ export class Tertulia {
     return this.json('/memory', { method: 'DELETE' });
   }
 
+  // Workflows
+  workflows(): Promise<{ workflows: t.Workflow[] }> {
+    return this.json('/workflows');
+  }
+  workflow(id: string): Promise<t.Workflow> {
+    return this.json(`/workflows/${seg(id)}`);
+  }
+  // Streams the run as a turn is streamed, with the events of workflows.
+  runWorkflow(id: string, body: { message: string; session?: string }, options: StreamOptions = {}): TurnStream {
+    const headers = { 'Idempotency-Key': freshKey() };
+    const first = (signal?: AbortSignal) =>
+      this.ask(`/workflows/${seg(id)}/runs`, { method: 'POST', body: { ...body, stream: true }, headers, signal });
+    return new TurnStream({ first, again: this.eventsOf(undefined) }, options);
+  }
+
   // The server
   agents(): Promise<{ agents: t.AgentInfo[] }> {
     return this.json('/agents');

@@ -266,3 +266,13 @@ export interface MemoryItem {
   source?: string;
   near: 'high' | 'medium' | 'low';
 }
+
+export interface Workflow {
+  id: string;
+  name?: string;
+  description?: string;
+  graph?: {
+    nodes: { id: string; name?: string; kind?: string }[];
+    edges: { from: string; to: string; label?: string }[];
+  };
+}

@@ -8,6 +8,7 @@ import {
   type Branch,
   type Choice,
   type Message,
+  type MessagePage,
   type Part,
   type Session,
   type TurnStream,
@@ -62,7 +63,7 @@ export class Conversation {
   async open(): Promise<void> {
     try {
       const [session, page] = await asking(
-        Promise.all([server.session(this.id), server.messages(this.id, { branch: this.branch, limit: kPage })]),
+        Promise.all([server.session(this.id), this.lastMessages()]),
       );
       batch(() => {
         this.takeSession(session);
@@ -74,6 +75,16 @@ export class Conversation {
     } catch (problem) {
       this.problem.value = problem as TertuliaError;
       this.state.value = 'failed';
+    }
+  }
+
+  private async lastMessages(): Promise<MessagePage> {
+    try {
+      return await server.messages(this.id, { branch: this.branch, limit: kPage });
+    } catch (problem) {
+      // A session in which nothing has been said has no branch yet.
+      if ((problem as TertuliaError).code !== 'no_branch' || this.branch !== 'main') throw problem;
+      return { branch: this.branch, total: 0, messages: [] };
     }
   }
 
@@ -123,8 +134,8 @@ export class Conversation {
     try {
       const { running, interrupted } = await asking(server.turns(this.id, this.left.signal));
       const known = new Set(this.live.value.map((exchange) => exchange.turn.turn));
-      // Our own turn has begun, and its number is not here yet.
-      const unnamed = this.live.value.some((exchange) => !exchange.turn.turn && !exchange.queued && !exchange.problem);
+      // A turn of our own may be among them whose id has not come back yet.
+      const unnamed = this.live.value.some((exchange) => !exchange.turn.turn && !exchange.problem);
       for (const { turn, branch } of running) {
         if (branch === this.branch && !known.has(turn) && !unnamed) this.watch(turn);
       }
@@ -169,11 +180,19 @@ export class Conversation {
     return this.follow(exchange, stream);
   }
 
-  // Goes on with what a crash, a shutdown or an unreachable model has left.
-  resume(exchange: Exchange): Promise<void> {
-    const fresh = this.change(exchange.key, { turn: newTurn(), problem: undefined })!;
-    const stream = server.resume(this.id, { branch: this.branch }, this.streamOptions(fresh, fresh.said));
-    return this.follow(fresh, stream);
+  // Goes on with what a crash, a shutdown or an unreachable model has left. If nothing is left of it, the message is
+  // sent again: it is not in the history.
+  async again(exchange: Exchange): Promise<void> {
+    const { said, files, key } = exchange;
+    const left = (await asking(server.turns(this.id))).interrupted.some((turn) => turn.branch === this.branch);
+    if (!left) {
+      this.dismiss(key);
+      if (said || files.length) await this.send(said, files);
+      return;
+    }
+    const fresh = this.change(key, { turn: newTurn(), problem: undefined });
+    if (!fresh) return;
+    await this.follow(fresh, server.resume(this.id, { branch: this.branch }, this.streamOptions(fresh, said)));
   }
 
   async cancel(): Promise<void> {

@@ -1,5 +1,6 @@
 // What a model might say to do harm to whoever reads it. Used by the unit tests and, in a real browser, by tests/browser.
-export const kHostile: readonly { name: string; text: string }[] = [
+/** @type {readonly { name: string, text: string }[]} */
+export const kHostile = [
   ['script', '<script>window.__hit("script")</script>'],
   ['img onerror', '<img src=x onerror="window.__hit(\'img\')">'],
   ['svg onload', '<svg onload="window.__hit(\'svg\')"><script>window.__hit(1)</script></svg>'],
@@ -61,5 +62,5 @@ export const kHostile: readonly { name: string; text: string }[] = [
   ['many stars', '*a **b '.repeat(5000)],
   ['many dollars', '$a'.repeat(5000)],
   ['many opened formulas', '\\('.repeat(5000)],
-  ['many table rows', '|a|b|\n|-|-|\n' + '|<b>x</b>|[p](javascript:x)|\n'.repeat(2000)],
-].map(([name, text]) => ({ name: name!, text: text! }));
+  ['many table rows', '|a|b|\n|-|-|\n' + '|<b>x</b>|[p](javascript:x)|\n'.repeat(100)],
+].map(([name, text]) => ({ name, text }));
