@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -42,7 +43,7 @@ constexpr Weights kWeights;
 
 // Only so many of the items that share a word with the question, and so many of the nearest in meaning, are
 // looked at closely.
-constexpr std::size_t kWordCandidates = 2'000;
+constexpr std::size_t kWordCandidates = 500;
 constexpr std::size_t kMeaningCandidates = 200;
 // The sum of signs at which the score is 0.63: most of the words, in a text of usual length.
 constexpr double kScoreScale = 0.6;
@@ -282,12 +283,13 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
   search.find_by_words();
   for (const Near& near : nearest) search.choose_around(near.label, 1);
   const std::vector<std::uint32_t>& candidates = search.candidates();
-  std::unordered_map<std::uint32_t, float> cosines;
+  // Not a number: not yet known.
+  std::vector<float> cosines(by_meaning ? impl.items.size() : 0, std::numeric_limits<float>::quiet_NaN());
   const auto cosine_of = [&](std::uint32_t label) {
     if (!by_meaning || label == kNone) return 0.0F;
-    const auto [at, fresh] = cosines.emplace(label, 0.0F);
-    if (fresh) at->second = impl.vectors->cosines(query.vector, {&label, 1}).front();
-    return at->second;
+    float& known = cosines[label];
+    if (std::isnan(known)) known = impl.vectors->cosine(query.vector, label);
+    return known;
   };
   for (const std::uint32_t label : candidates) {
     const float cosine = cosine_of(label);

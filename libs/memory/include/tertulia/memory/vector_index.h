@@ -56,8 +56,8 @@ class VectorIndex {
   // The `count` nearest, nearest first. `filter`: only labels for which it holds.
   std::vector<Near> nearest(std::span<const float> vector, std::size_t count,
                             const std::function<bool(std::uint32_t)>& filter = {}) const;
-  // The cosine with each label of `labels`; 0 for one that is not there.
-  std::vector<float> cosines(std::span<const float> vector, std::span<const std::uint32_t> labels) const;
+  // The cosine with the vector of this label; 0 if there is none.
+  float cosine(std::span<const float> vector, std::uint32_t label) const;
 
  private:
   struct Impl;
