@@ -59,8 +59,10 @@ struct VectorIndex::Impl {
   // is below what enough others have is passed over, and the filter, which may cost more than a vector, not
   // asked.
   std::vector<Near> scan(const Quantised& query, std::size_t wanted,
-                         const std::function<bool(std::uint32_t)>& filter) const {
+                         const std::function<bool(std::uint32_t)>& filter,
+                         std::vector<float>* cosines) const {
     std::vector<Near> best;
+    if (cosines) cosines->assign(there.size(), 0);
     float least = -std::numeric_limits<float>::infinity();
     const std::size_t dimensions = options.dimensions;
     const std::int8_t* row = bytes.data();
@@ -68,6 +70,7 @@ struct VectorIndex::Impl {
       if (!there[label]) continue;
       const std::int32_t dot = dot_int8(query.values.data(), row, dimensions);
       const float cosine = static_cast<float>(dot) * steps[label] * query.step;
+      if (cosines) (*cosines)[label] = cosine;
       if (cosine < least || (filter && !filter(label))) continue;
       best.push_back({label, cosine});
       if (best.size() < 2 * wanted) continue;
@@ -150,11 +153,12 @@ bool VectorIndex::contains(std::uint32_t label) const { return impl_->holds(labe
 bool VectorIndex::is_graph() const { return impl_->graph.has_value(); }
 
 std::vector<Near> VectorIndex::nearest(std::span<const float> vector, std::size_t count,
-                                       const std::function<bool(std::uint32_t)>& filter) const {
+                                       const std::function<bool(std::uint32_t)>& filter,
+                                       std::vector<float>* cosines) const {
   if (count == 0 || impl_->count == 0 || vector.size() != impl_->options.dimensions) return {};
   const Quantised query = quantised(vector);
   std::vector<Near> found =
-      impl_->graph ? impl_->walk(query, count, filter) : impl_->scan(query, count * kRerank, filter);
+      impl_->graph ? impl_->walk(query, count, filter) : impl_->scan(query, count * kRerank, filter, cosines);
   for (Near& near : found) {
     near.cosine = dot_float(vector.data(), impl_->floats_of(near.label), vector.size());
   }
