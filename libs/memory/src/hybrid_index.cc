@@ -213,10 +213,14 @@ struct Scored {
 // The best of them, with their names. Names are compared only where scores are equal.
 std::vector<Found> best_of(std::vector<Scored>& scored, const IndexQuery& query,
                            const std::vector<Item>& items) {
-  std::erase_if(scored, [&](const Scored& one) { return one.score <= 0 || one.score < query.min_score; });
+  // Without a word in common, what is no nearer than anything else was not found.
+  std::erase_if(scored, [&](const Scored& one) {
+    return one.score < query.min_score || (query.words && one.score <= 0);
+  });
   const auto cut = scored.begin() + static_cast<std::ptrdiff_t>(std::min(query.top_k, scored.size()));
   std::partial_sort(scored.begin(), cut, scored.end(), [&](const Scored& a, const Scored& b) {
-    return a.score != b.score ? a.score > b.score : items[a.label].id < items[b.label].id;
+    if (a.score != b.score) return a.score > b.score;
+    return a.cosine != b.cosine ? a.cosine > b.cosine : items[a.label].id < items[b.label].id;
   });
   std::vector<Found> found;
   for (auto one = scored.begin(); one != cut; ++one) {
