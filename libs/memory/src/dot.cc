@@ -21,17 +21,22 @@ float plain_float(const float* one, const float* other, std::size_t count) {
 
 #if defined(__x86_64__)
 
-[[gnu::target("avx2")]] __m256i load_16(const std::int8_t* at) {
-  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+[[gnu::target("avx2")]] __m256i load_32(const std::int8_t* at) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
 }
 
-// Products of two int8 fit 15 bits, so pairs of them are summed without loss.
+// The instruction multiplies unsigned by signed bytes, so one side gives its sign to the other. No value is
+// -128, so two products together fit 16 bits.
 [[gnu::target("avx2")]] std::int32_t avx2_int8(const std::int8_t* one, const std::int8_t* other,
                                                std::size_t count) {
+  const __m256i ones = _mm256_set1_epi16(1);
   __m256i sum = _mm256_setzero_si256();
   std::size_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(load_16(one + i), load_16(other + i)));
+  for (; i + 32 <= count; i += 32) {
+    const __m256i a = load_32(one + i);
+    const __m256i b = load_32(other + i);
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+    sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, ones));
   }
   __m128i half = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
   half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4E));

@@ -42,10 +42,12 @@ constexpr Weights kWeights;
 
 // Only so many of the items that share a word with the question, and so many of the nearest in meaning, are
 // looked at closely.
-constexpr std::size_t kWordCandidates = 2'000;
+constexpr std::size_t kWordCandidates = 500;
 constexpr std::size_t kMeaningCandidates = 200;
 // The sum of signs at which the score is 0.63: most of the words, in a text of usual length.
 constexpr double kScoreScale = 0.6;
+
+using VectorFilter = std::function<bool(std::uint32_t)>;
 
 struct Item {
   std::string id;
@@ -61,20 +63,22 @@ std::string first_word(std::string_view name) {
 // The sums of the three largest values of each sequence.
 class SequenceSums {
  public:
+  explicit SequenceSums(std::size_t sequences) : best_(sequences) {}
+
   void add(std::uint32_t sequence, float value) {
     if (sequence == kNone) return;
-    auto& best = best_[sequence];
-    for (float& place : best) {
+    for (float& place : best_[sequence]) {
       if (value > place) std::swap(value, place);
     }
   }
   float of(std::uint32_t sequence) const {
-    auto found = best_.find(sequence);
-    return found == best_.end() ? 0 : found->second[0] + found->second[1] + found->second[2];
+    if (sequence == kNone) return 0;
+    const auto& best = best_[sequence];
+    return best[0] + best[1] + best[2];
   }
 
  private:
-  std::unordered_map<std::uint32_t, std::array<float, 3>> best_;
+  std::vector<std::array<float, 3>> best_;
 };
 
 }  // namespace
@@ -121,7 +125,12 @@ class Search {
  public:
   Search(const IndexQuery& query, const Question& question, const WordIndex& words,
          const Sequences& sequences, const std::vector<Item>& items)
-      : query_(query), question_(question), words_(words), sequences_(sequences), items_(items) {
+      : query_(query),
+        question_(question),
+        words_(words),
+        sequences_(sequences),
+        items_(items),
+        sums_(sequences.count()) {
     own_.resize(items.size());
     chosen_.resize(items.size());
   }
@@ -195,13 +204,29 @@ class Search {
   SequenceSums sums_;
 };
 
-void keep_best(std::vector<Found>& found, const IndexQuery& query) {
-  std::erase_if(found, [&](const Found& one) { return one.score <= 0 || one.score < query.min_score; });
-  const std::size_t count = std::min(query.top_k, found.size());
-  std::partial_sort(
-      found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
-      [](const Found& a, const Found& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; });
-  found.resize(count);
+struct Scored {
+  std::uint32_t label;
+  float cosine;
+  double score;
+};
+
+// The best of them, with their names. Names are compared only where scores are equal.
+std::vector<Found> best_of(std::vector<Scored>& scored, const IndexQuery& query,
+                           const std::vector<Item>& items) {
+  // Without a word in common, what is no nearer than anything else was not found.
+  std::erase_if(scored, [&](const Scored& one) {
+    return one.score < query.min_score || (query.words && one.score <= 0);
+  });
+  const auto cut = scored.begin() + static_cast<std::ptrdiff_t>(std::min(query.top_k, scored.size()));
+  std::partial_sort(scored.begin(), cut, scored.end(), [&](const Scored& a, const Scored& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return a.cosine != b.cosine ? a.cosine > b.cosine : items[a.label].id < items[b.label].id;
+  });
+  std::vector<Found> found;
+  for (auto one = scored.begin(); one != cut; ++one) {
+    found.push_back({items[one->label].id, one->score, 0, one->cosine});
+  }
+  return found;
 }
 
 }  // namespace
@@ -259,22 +284,22 @@ bool HybridIndex::contains(std::string_view id) const { return impl_->labels.con
 std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
   const Impl& impl = *impl_;
   const bool by_meaning = impl.vectors && query.vector.size() == impl.options.dimensions;
-  const auto passes = [&](std::uint32_t label) {
+  const VectorFilter passes = [&](std::uint32_t label) {
     return !query.filter || query.filter(impl.items[label].id);
   };
   std::vector<Near> nearest;
+  // Of every item, where all were looked at.
+  std::vector<float> cosines;
   if (by_meaning) {
     const std::size_t count = std::max(query.top_k, query.words ? kMeaningCandidates : 0);
-    nearest = query.filter ? impl.vectors->nearest(query.vector, count, passes)
-                           : impl.vectors->nearest(query.vector, count);
+    nearest = impl.vectors->nearest(query.vector, count, query.filter ? passes : VectorFilter(),
+                                    query.words ? &cosines : nullptr);
   }
-  std::vector<Found> found;
+  std::vector<Scored> scored;
   if (!query.words) {
-    for (const Near& near : nearest) {
-      found.push_back({impl.items[near.label].id, impl.meaning_of(near.cosine), 0, near.cosine});
-    }
-    keep_best(found, query);
-    return found;
+    for (const Near& near : nearest)
+      scored.push_back({near.label, near.cosine, impl.meaning_of(near.cosine)});
+    return best_of(scored, query, impl.items);
   }
 
   const Question question = read_question(query.text, impl.speaker_names());
@@ -282,12 +307,9 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
   search.find_by_words();
   for (const Near& near : nearest) search.choose_around(near.label, 1);
   const std::vector<std::uint32_t>& candidates = search.candidates();
-  std::unordered_map<std::uint32_t, float> cosines;
   const auto cosine_of = [&](std::uint32_t label) {
     if (!by_meaning || label == kNone) return 0.0F;
-    const auto [at, fresh] = cosines.emplace(label, 0.0F);
-    if (fresh) at->second = impl.vectors->cosines(query.vector, {&label, 1}).front();
-    return at->second;
+    return label < cosines.size() ? cosines[label] : impl.vectors->cosine(query.vector, label);
   };
   for (const std::uint32_t label : candidates) {
     const float cosine = cosine_of(label);
@@ -296,9 +318,10 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
                           kWeights.meaning_behind * impl.meaning_of(cosine_of(impl.sequences.behind(label)));
     const double sum = search.words_around(label) + (by_meaning ? kWeights.meaning * meaning : 0);
     const double score = 1 - std::exp(-sum * search.factor(label) / kScoreScale);
-    found.push_back({impl.items[label].id, score, search.own(label), cosine});
+    scored.push_back({label, cosine, score});
   }
-  keep_best(found, query);
+  std::vector<Found> found = best_of(scored, query, impl.items);
+  for (Found& one : found) one.words = search.own(impl.labels.at(one.id));
   return found;
 }
 

@@ -23,6 +23,8 @@ class Sequences {
   std::uint32_t behind(std::uint32_t label) const { return links_[label].behind; }
   // kNone for one that stands alone.
   std::uint32_t sequence(std::uint32_t label) const { return links_[label].sequence; }
+  // One more than the largest number of a sequence.
+  std::size_t count() const { return orders_.size(); }
 
  private:
   struct Link {

@@ -1,6 +1,7 @@
 #include "tertulia/memory/vector_index.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,16 +55,31 @@ struct VectorIndex::Impl {
     bytes = {};
   }
 
-  std::vector<Near> scan(const Quantised& query, const std::function<bool(std::uint32_t)>& filter) const {
-    std::vector<Near> all;
-    all.reserve(count);
-    for (std::uint32_t label = 0; label < there.size(); ++label) {
-      if (!there[label] || (filter && !filter(label))) continue;
-      const std::int32_t dot =
-          dot_int8(query.values.data(), bytes.data() + label * options.dimensions, options.dimensions);
-      all.push_back({label, static_cast<float>(dot) * steps[label] * query.step});
+  // The best `wanted` that pass the filter, as int8 tells it, in no order. Few are kept on the way: whoever
+  // is below what enough others have is passed over, and the filter, which may cost more than a vector, not
+  // asked.
+  std::vector<Near> scan(const Quantised& query, std::size_t wanted,
+                         const std::function<bool(std::uint32_t)>& filter,
+                         std::vector<float>* cosines) const {
+    std::vector<Near> best;
+    if (cosines) cosines->assign(there.size(), 0);
+    float least = -std::numeric_limits<float>::infinity();
+    const std::size_t dimensions = options.dimensions;
+    const std::int8_t* row = bytes.data();
+    for (std::uint32_t label = 0; label < there.size(); ++label, row += dimensions) {
+      if (!there[label]) continue;
+      const std::int32_t dot = dot_int8(query.values.data(), row, dimensions);
+      const float cosine = static_cast<float>(dot) * steps[label] * query.step;
+      if (cosines) (*cosines)[label] = cosine;
+      if (cosine < least || (filter && !filter(label))) continue;
+      best.push_back({label, cosine});
+      if (best.size() < 2 * wanted) continue;
+      const auto cut = best.begin() + static_cast<std::ptrdiff_t>(wanted);
+      std::nth_element(best.begin(), cut, best.end(), nearer);
+      least = cut->cosine;
+      best.erase(cut, best.end());
     }
-    return all;
+    return best;
   }
 
   // A walk knows nothing of filters: it is repeated, wider, until enough pass.
@@ -137,11 +153,12 @@ bool VectorIndex::contains(std::uint32_t label) const { return impl_->holds(labe
 bool VectorIndex::is_graph() const { return impl_->graph.has_value(); }
 
 std::vector<Near> VectorIndex::nearest(std::span<const float> vector, std::size_t count,
-                                       const std::function<bool(std::uint32_t)>& filter) const {
+                                       const std::function<bool(std::uint32_t)>& filter,
+                                       std::vector<float>* cosines) const {
   if (count == 0 || impl_->count == 0 || vector.size() != impl_->options.dimensions) return {};
   const Quantised query = quantised(vector);
-  std::vector<Near> found = impl_->graph ? impl_->walk(query, count, filter) : impl_->scan(query, filter);
-  if (!impl_->graph) keep_nearest(found, count * kRerank);
+  std::vector<Near> found =
+      impl_->graph ? impl_->walk(query, count, filter) : impl_->scan(query, count * kRerank, filter, cosines);
   for (Near& near : found) {
     near.cosine = dot_float(vector.data(), impl_->floats_of(near.label), vector.size());
   }
@@ -149,15 +166,9 @@ std::vector<Near> VectorIndex::nearest(std::span<const float> vector, std::size_
   return found;
 }
 
-std::vector<float> VectorIndex::cosines(std::span<const float> vector,
-                                        std::span<const std::uint32_t> labels) const {
-  std::vector<float> result(labels.size());
-  if (vector.size() != impl_->options.dimensions) return result;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (!impl_->holds(labels[i])) continue;
-    result[i] = dot_float(vector.data(), impl_->floats_of(labels[i]), vector.size());
-  }
-  return result;
+float VectorIndex::cosine(std::span<const float> vector, std::uint32_t label) const {
+  if (vector.size() != impl_->options.dimensions || !impl_->holds(label)) return 0;
+  return dot_float(vector.data(), impl_->floats_of(label), vector.size());
 }
 
 }  // namespace tertulia

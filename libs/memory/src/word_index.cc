@@ -20,29 +20,33 @@ double weight(std::size_t count, std::size_t holding) {
 }  // namespace
 
 void WordIndex::add(std::uint32_t label, std::span<const std::string> terms) {
-  if (label >= documents_.size()) documents_.resize(label + 1);
+  if (label >= terms_.size()) {
+    terms_.resize(label + 1);
+    lengths_.resize(label + 1);
+  }
   std::map<std::uint32_t, std::uint32_t> times;
   for (const std::string& term : terms) {
     const auto [found, fresh] = ids_.emplace(term, static_cast<std::uint32_t>(postings_.size()));
     if (fresh) postings_.emplace_back();
     ++times[found->second];
   }
-  Document& document = documents_[label];
-  document.length = static_cast<std::uint32_t>(terms.size());
-  document.terms.assign(times.begin(), times.end());
-  for (const auto& [term, count] : times) postings_[term].push_back({label, count});
+  for (const auto& [term, count] : times) {
+    postings_[term].push_back({label, count});
+    terms_[label].push_back(term);
+  }
+  lengths_[label] = static_cast<std::uint32_t>(terms.size());
   ++count_;
-  total_length_ += document.length;
+  total_length_ += terms.size();
 }
 
 void WordIndex::remove(std::uint32_t label) {
-  Document& document = documents_[label];
-  for (const auto& [term, times] : document.terms) {
+  for (const std::uint32_t term : terms_[label]) {
     std::erase_if(postings_[term], [&](const Posting& posting) { return posting.label == label; });
   }
   --count_;
-  total_length_ -= document.length;
-  document = {};
+  total_length_ -= lengths_[label];
+  terms_[label] = {};
+  lengths_[label] = 0;
 }
 
 std::vector<std::uint32_t> WordIndex::score(std::span<const std::string> terms,
@@ -62,7 +66,7 @@ std::vector<std::uint32_t> WordIndex::score(std::span<const std::string> terms,
     const double share = weight(count_, postings.size()) / most;
     for (const Posting& posting : postings) {
       const double times = posting.times;
-      const double length = documents_[posting.label].length;
+      const double length = lengths_[posting.label];
       const double damping = kSaturation * (1 - kLengthShare + kLengthShare * length / average);
       float& score = scores[posting.label];
       if (score == 0) touched.push_back(posting.label);

@@ -18,7 +18,7 @@ class WordIndex {
   void remove(std::uint32_t label);
 
   // Terms of an item, repetitions counted.
-  std::uint32_t length(std::uint32_t label) const { return documents_[label].length; }
+  std::uint32_t length(std::uint32_t label) const { return lengths_[label]; }
   double average_length() const { return count_ == 0 ? 0 : double(total_length_) / double(count_); }
 
   // Adds to scores[label] what the terms weigh in each item that has one, as a share of what an item with all
@@ -30,14 +30,12 @@ class WordIndex {
     std::uint32_t label;
     std::uint32_t times;
   };
-  struct Document {
-    std::uint32_t length = 0;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> terms;
-  };
 
   std::unordered_map<std::string, std::uint32_t> ids_;
   std::vector<std::vector<Posting>> postings_;
-  std::vector<Document> documents_;
+  // The terms of each item, and how many they are: apart, since a search needs only the lengths.
+  std::vector<std::vector<std::uint32_t>> terms_;
+  std::vector<std::uint32_t> lengths_;
   std::size_t count_ = 0;
   std::uint64_t total_length_ = 0;
 };
