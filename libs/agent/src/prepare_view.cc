@@ -35,7 +35,8 @@ Result<Assembled> assemble(const TurnWork& work, const ModelInfo& info,
                         .pins = overlay.pins_in(work.transcript),
                         .summary = overlay.summary_of(work.transcript),
                         .hidden_before = overlay.hidden_before,
-                        .budget = work.tighter_budget ? work.tighter_budget : work.options.budget,
+                        .budget = work.options.budget,
+                        .history_limit = work.history_limit,
                         .hard_limit = Tokens{info.context_tokens}},
                        work.agent->spec.memory, *info.tokenizer);
 }
@@ -76,7 +77,6 @@ void finish_receipt(TurnWork& work, Receipt& receipt, const std::string& model, 
   SentPrompt sent{view, tools.empty() ? std::string() : hash_of(text_of_tools(tools))};
   if (work.trail->last) receipt.shared_prefix = shared_prefix(*work.trail->last, sent);
   work.trail->last = std::move(sent);
-  work.prompt_tokens = receipt.total + receipt.output_reserve;
   work.history_tokens = tokens_in(receipt, Tier::kHistory);
 }
 

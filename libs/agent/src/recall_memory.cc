@@ -78,7 +78,8 @@ ContextRequest request_for(const TurnWork& work, const GatheringPtr& gathering) 
 
 Task<void> recall_memory(TurnWork& work) {
   const std::shared_ptr<Memory>& memory = work.agent->memory;
-  if (!memory) co_return;
+  // A turn that belongs to nobody's session is shown nobody's memories.
+  if (!memory || !work.durable) co_return;
   const auto gathering = std::make_shared<Gathering>();
   const auto request = std::make_shared<const ContextRequest>(request_for(work, gathering));
   const auto& sources = memory->sources();

@@ -10,13 +10,12 @@ namespace {
 // Whether the turn should stop before its next step.
 Result<void> check_stop(const TurnWork& work) { return work.live->cancel.token().check(); }
 
-// The provider found the prompt too long. Whether it is worth one more attempt, with half of the history: that
-// has not grown by the call that failed.
-bool tighten_budget(TurnWork& work, const Error& error) {
-  if (error.code() != ErrorCode::kContextOverflow || work.tighter_budget) return false;
-  const std::uint64_t history = number(work.history_tokens);
-  if (history == 0) return false;
-  work.tighter_budget = Tokens{number(work.prompt_tokens) - history / 2};
+// The provider found the prompt too long. Whether it is worth one more attempt, with half of the history:
+// that has not grown by the call that failed.
+bool halve_history(TurnWork& work, const Error& error) {
+  if (error.code() != ErrorCode::kContextOverflow || work.history_limit) return false;
+  if (number(work.history_tokens) == 0) return false;
+  work.history_limit = Tokens{number(work.history_tokens) / 2};
   Event event;
   event.kind = EventKind::kContextCompacted;
   event.text = error.message();
@@ -46,7 +45,7 @@ Task<Result<void>> run_steps(TurnWork& work) {
     if (!work.response) {
       TERTULIA_CO_TRY_AS(View view, co_await prepare_view(work));             // 2
       Result<void> spoken = co_await let_model_speak(work, std::move(view));  // 3
-      if (!spoken && tighten_budget(work, spoken.error())) continue;
+      if (!spoken && halve_history(work, spoken.error())) continue;
       TERTULIA_CO_TRY(std::move(spoken));
     }
     if (hands_back(work)) {

@@ -122,11 +122,9 @@ struct TurnWork {
   std::vector<ContextItem> context;
   // A summary of the history was asked for in this turn.
   bool summarised = false;
-  // What the last prompt cost with its answer, its history in that, and what the next one may cost after the
-  // provider found one too long.
-  Tokens prompt_tokens{};
+  // What the history in the last prompt cost, and what it may cost after the provider found one too long.
   Tokens history_tokens{};
-  std::optional<Tokens> tighter_budget;
+  std::optional<Tokens> history_limit;
   std::optional<EndReason> ended;
 
   // The session-scoped state, as it was last seen.

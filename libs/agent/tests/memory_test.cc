@@ -1,6 +1,5 @@
 // What a turn is shown beside its conversation, what is told of it, and what becomes of a history that does
 // not fit.
-#include "tertulia/base/testing/sim_env.h"
 #include "tertulia/memory/memory.h"
 
 #include <functional>
@@ -9,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tertulia/base/testing/sim_env.h"
 #include "tertulia/memory/overlay.h"
 #include "tertulia/memory/prompt.h"
 #include "tertulia/store/episode_store.h"
@@ -102,7 +102,8 @@ TEST_F(MemoryTest, ASourceThatIsSlowDegradesTheTurnAndDoesNotFailIt) {
   memory->add_source(source);
   config.retrieval_timeout = std::chrono::milliseconds(20);
   model->add(ModelStep().say("Answer."));
-  auto run = make().run("How?", "s");
+  const Agent agent = make();
+  auto run = agent.run("How?", "s");
   EXPECT_THAT(events(run), Contains("context_degraded test"));
   EXPECT_EQ(run.result().value().text, "Answer.");
 }
@@ -116,7 +117,8 @@ TEST_F(MemoryTest, ASourceThatFailsOrThrowsDegradesTheTurnAndDoesNotFailIt) {
   memory->add_source(source);
   for (throws = false;; throws = true) {
     model->add(ModelStep().say("Answer."));
-    auto run = make().run("How?", "s");
+    const Agent agent = make();
+    auto run = agent.run("How?", "s");
     EXPECT_THAT(events(run), Contains("context_degraded test"));
     EXPECT_TRUE(run.result().ok());
     if (throws) break;

@@ -183,6 +183,7 @@ class Assembly {
     if (parts_.policy != nullptr && parts_.policy->max_tokens) {
       budget = std::min(budget, number(*parts_.policy->max_tokens));
     }
+    if (parts_.history_limit) budget = std::min(budget, number(*parts_.history_limit));
     PruneRequest request{.history = parts_.history,
                          .config = config_,
                          .tokenizer = tokenizer_,

@@ -4,6 +4,7 @@
 
 #include "tertulia/base/testing/sim_env.h"
 #include "tertulia/conversation/json_forms.h"
+#include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/lifecycle.h"
 #include "tertulia/memory/memory.h"
 #include "tertulia/memory/overlay.h"
@@ -226,6 +227,92 @@ TEST_F(LifeTest, APinIsKeptWithTheBranch) {
   memory->pin(key("s"), main_branch(), first.id(), false).value();
   EXPECT_TRUE(overlay().empty());
   EXPECT_EQ(memory->pin(key("s"), main_branch(), MessageId()).error().code(), ErrorCode::kNoMessage);
+}
+
+class KnowledgeTest : public LifeTest {
+ protected:
+  std::shared_ptr<SemanticMemory> semantic = std::make_shared<SemanticMemory>(*store, env, static_embedder());
+  std::shared_ptr<ContextSource> source = knowledge_source(semantic, store, {"manuals"});
+  MemoryWriter writer{.kind = WriterKind::kUser, .name = "ada"};
+  MessageId message = MessageId(UuidMaker(env.clock(), env.random()).make());
+
+  ContextRequest request(std::string question) {
+    ContextRequest asked{.key = key("s"), .branch = main_branch(), .question = std::move(question)};
+    asked.config.semantic_min_score = 0.3;
+    asked.config.semantic_hybrid = true;
+    return asked;
+  }
+};
+
+TEST_F(KnowledgeTest, WhatIsKnownOfTheUserAndWhatIsSharedIsFoundWithItsSource) {
+  semantic
+      ->remember(user_collection(key("s").tenant, key("s").owner).value(), {.text = "I live in Madrid."},
+                 writer)
+      .value();
+  semantic
+      ->ingest(shared_collection(key("s").tenant, "manuals").value(),
+               {.source = "coffee.md",
+                .format = DocumentFormat::kMarkdown,
+                .bytes = "# Cleaning\n\nRinse the filter."},
+               writer)
+      .value();
+  const std::vector<ContextItem> lives = source->retrieve(request("Where do I live?")).value();
+  ASSERT_THAT(lives, Not(IsEmpty()));
+  EXPECT_THAT(lives[0].text, HasSubstr("Madrid"));
+  EXPECT_EQ(lives[0].tier, Tier::kKnowledge);
+  const std::vector<ContextItem> filter = source->retrieve(request("How do I rinse the filter?")).value();
+  ASSERT_THAT(filter, Not(IsEmpty()));
+  EXPECT_THAT(filter[0].source, HasSubstr("coffee.md"));
+  // Nobody else is told where she lives.
+  ContextRequest other = request("Where do I live?");
+  other.key.owner = OwnerId::parse("bob").value();
+  for (const ContextItem& item : source->retrieve(other).value())
+    EXPECT_THAT(item.text, Not(HasSubstr("Madrid")));
+}
+
+TEST_F(KnowledgeTest, WhatIsTooFarFromTheQuestionIsToldAndNotShown) {
+  semantic
+      ->remember(user_collection(key("s").tenant, key("s").owner).value(), {.text = "I live in Madrid."},
+                 writer)
+      .value();
+  ContextRequest asked = request("Where do I live?");
+  asked.config.semantic_min_score = 1.0;
+  for (const ContextItem& item : source->retrieve(asked).value()) {
+    if (item.score < 1) EXPECT_EQ(item.reason, FateReason::kLowScore);
+  }
+}
+
+TEST_F(KnowledgeTest, WhatCameFromErasedMessagesGoesWithThem) {
+  say(key("s"), "I live in Madrid.", "Noted.");
+  const MessageId said = get_session_messages(*store, key("s")).value().at(0).id();
+  const CollectionId mine = user_collection(key("s").tenant, key("s").owner).value();
+  semantic->remember(mine, {.text = "I live in Madrid.", .sources = {said}}, writer).value();
+  semantic->remember(mine, {.text = "My cat is called Tom.", .sources = {}}, writer).value();
+  memory->add_source(source);
+  EXPECT_EQ(memory->erase_session(key("s")).value().items, 1U);
+  const std::vector<Fact> facts = semantic->facts(mine).value();
+  ASSERT_THAT(facts, SizeIs(1));
+  EXPECT_THAT(facts[0].text, HasSubstr("Tom"));
+}
+
+TEST_F(KnowledgeTest, AModelCanSearchIt) {
+  semantic
+      ->remember(user_collection(key("s").tenant, key("s").owner).value(), {.text = "I live in Madrid."},
+                 writer)
+      .value();
+  auto shared = std::make_shared<Memory>(store, env);
+  shared->add_source(source);
+  const ToolPtr tool = search_memory_tool(shared);
+  EXPECT_EQ(tool->tool_class(), ToolClass::kReadOnly);
+  std::optional<Result<ToolOutput>> output;
+  tool->run({.arguments = JsonObject{{"query", "Where do I live?"}},
+             .key = "k",
+             .tenant = key("s").tenant,
+             .owner = key("s").owner,
+             .session = key("s").session},
+            [&](Result<ToolOutput> result) { output = std::move(result); });
+  ASSERT_TRUE(output && *output);
+  EXPECT_THAT((*output)->text, HasSubstr("Madrid"));
 }
 
 class ProcedureTest : public LifeTest {

@@ -81,6 +81,8 @@ struct ViewParts {
   const ConversationPolicy* policy = nullptr;
   // In all, answer included. None: as configured. Never above the hard limit.
   std::optional<Tokens> budget{};
+  // What the history may cost at most, whatever room there is.
+  std::optional<Tokens> history_limit{};
   // What the model can take, answer included. 0: not known.
   Tokens hard_limit{};
 };
