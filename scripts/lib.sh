@@ -30,6 +30,7 @@ PACKAGES=(
   libsodium-dev
   libspdlog-dev
   libsqlite3-dev
+  libssl-dev
   libstemmer-dev
   libtomlplusplus-dev
   libzstd-dev

@@ -36,6 +36,8 @@ void add_chat(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
 void add_tools(CLI::App& app, Context& context);
 void add_turns(CLI::App& app, Context& context);
+void add_keys(CLI::App& app, Context& context);
+void add_audit(CLI::App& app, Context& context);
 void add_tokens(CLI::App& app, Context& context);
 void add_config(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);

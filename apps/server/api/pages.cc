@@ -1,5 +1,4 @@
 // The chat page and the widget, as they are held in the program. No key: they are the same for everybody.
-#include <array>
 #include <string>
 
 #include "api/routes.h"
@@ -45,20 +44,14 @@ Result<Reply> page_at(Call& call, std::string_view path) {
   return reply;
 }
 
-Result<Reply> get_chat(Call& call) { return page_at(call, "/"); }
-Result<Reply> get_file(Call& call) { return page_at(call, call.request.path); }
+Result<Reply> get_page(Call& call) {
+  return page_at(call, call.request.path == "/chat" ? "/" : call.request.path);
+}
 
-constexpr std::array kRoutes{
-    here(Method::kGet, "/", Access::kOpen, &get_chat),
-    here(Method::kGet, "/chat", Access::kOpen, &get_chat),
-    here(Method::kGet, "/icon.svg", Access::kOpen, &get_file),
-    here(Method::kGet, "/assets/{file}", Access::kOpen, &get_file),
-    here(Method::kGet, "/widget.js", Access::kOpen, &get_file),
-    here(Method::kGet, "/widget/{file}", Access::kOpen, &get_file),
-};
+constexpr Route kRoute = here(Method::kGet, "/", Access::kOpen, &get_page);
 
 }  // namespace
 
-std::span<const Route> page_routes() { return kRoutes; }
+const Route& page_route() { return kRoute; }
 
 }  // namespace tertulia::server
