@@ -53,7 +53,7 @@ void add_all_routes(Router& router) {
   }
   add_openai_routes(router);
   router.add({.prefix = "/", .routes = system_routes()});
-  router.set_fallback(page_route());
+  if (const Route* web = web_route()) router.set_fallback(*web);
 }
 
 // In the order in which they depend on each other: the last one goes first.

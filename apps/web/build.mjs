@@ -44,6 +44,8 @@ for (const part of ['chat', 'widget']) {
     files.push({ path: name === '/index.html' ? '/' : name, file, bytes: readFileSync(file) });
   }
 }
+// The page has a name of its own, too.
+files.push({ ...files.find(({ path }) => path === '/'), path: '/chat' });
 files.sort((a, b) => (a.path < b.path ? -1 : 1));
 
 // The bytes of all files, one behind the other: each as it is, then compressed.
@@ -55,16 +57,16 @@ const put = (bytes) => {
   size += bytes.length;
   return at;
 };
-const rows = files.map(({ path, bytes }) => {
-  const type = kTypes[extname(path === '/' ? '.html' : path)];
-  if (path !== '/' && !type) throw new Error(`${path}: its type is not known`);
+const rows = files.map(({ path, file, bytes }) => {
+  const type = kTypes[extname(file)];
+  if (!type) throw new Error(`${path}: its type is not known`);
   const gzip = gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION });
   const worth = gzip.length < bytes.length * 0.9;
   const etag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
   const whole = `text_at(${put(bytes)}, ${bytes.length})`;
   const packed = worth ? `text_at(${put(gzip)}, ${gzip.length})` : '{}';
   const fixed = path.startsWith('/assets/');
-  return `    {"${path}", "${type ?? kTypes['.html']}", "\\"${etag}\\"", ${whole}, ${packed}, ${fixed}},`;
+  return `    {"${path}", "${type}", "\\"${etag}\\"", ${whole}, ${packed}, ${fixed}},`;
 });
 
 mkdirSync(out, { recursive: true });

@@ -103,6 +103,6 @@ export default {
     await page.waitForFunction(() => !document.querySelector('.thread .skeleton') && document.querySelectorAll('.said').length > 1);
     assert.ok((await rows()) < 60);
     await page.getByRole('button', { name: 'To the latest message' }).click();
-    await page.getByText('Answer 4999.').waitFor();
+    await page.locator('.answer', { hasText: 'Answer 4999.' }).waitFor();
   },
 };

@@ -44,7 +44,7 @@ function Head({ here }: { here: Conversation | undefined }) {
       <h1>{session ? titleOf(session) : 'New conversation'}</h1>
       {branch && here!.branches.length > 1 && (
         <button type="button" class="chip" onClick={() => toggleInspector('branches')} title="Branches">
-          <Icon name="branch" size={14} /> {branchName(branch)}
+          <Icon name="branch" size={14} /> <span>{branchName(branch)}</span>
         </button>
       )}
       {session?.status === 'closed' && <span class="chip quiet">closed</span>}

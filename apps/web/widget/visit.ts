@@ -5,6 +5,7 @@ import { blocksOf, textOf, type Block } from '../shared/blocks.ts';
 import { freshKey, Tertulia, TertuliaError, type Choice, type Message, type TurnStream } from '../shared/client.ts';
 import { asText, keep, ownStorage, readKept } from '../shared/storage.ts';
 import { applyEvent, newTurn, type LiveTurn } from '../shared/turn_state.ts';
+import { titleFrom } from '../shared/words.ts';
 
 export interface VisitOptions {
   server: string;
@@ -77,7 +78,13 @@ export class Visit {
     });
     this.tell('message', { text });
     const { session, options } = this;
+    if (this.lines.value.length === 1) await this.name(text);
     await this.follow(this.server.send({ session, agent: options.agent, message: text }, this.streamOptions()));
+  }
+
+  // So that whoever looks after the conversations finds it in the list. Nothing depends on it.
+  private async name(text: string): Promise<void> {
+    await this.server.createSession({ id: this.session, metadata: { title: titleFrom(text), channel: 'widget' } }).catch(() => {});
   }
 
   async again(): Promise<void> {
