@@ -17,6 +17,7 @@ const groups = {
   agent: [[`${bin}/bench_agent`, 'build']],
   model: [[`${bin}/bench_model`]],
   store: [[`${bin}/bench_store`, 'build']],
+  server: [['node', 'bench/server/run.mjs', `${bin}/tertulia`]],
   rivals: [['node', 'bench/rivals/run.mjs', '--all']],
 };
 

@@ -23,6 +23,7 @@ PACKAGES=(
   libre2-dev
   libsodium-dev
   libsqlite3-dev
+  libssl-dev
   libspdlog-dev
   libtomlplusplus-dev
   libzstd-dev

@@ -31,6 +31,8 @@ struct Context {
 
 void add_chat(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
+void add_keys(CLI::App& app, Context& context);
+void add_audit(CLI::App& app, Context& context);
 void add_tokens(CLI::App& app, Context& context);
 void add_config(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);

@@ -52,6 +52,8 @@ void add_commands(CLI::App& app, Context& context) {
       "78 configuration");
   add_chat(app, context);
   add_serve(app, context);
+  add_keys(app, context);
+  add_audit(app, context);
   add_sessions(app, context);
   add_branches(app, context);
   add_messages(app, context);

@@ -8,6 +8,7 @@
 
 #include "api/routes.h"
 #include "core/api_service.h"
+#include "core/audit_log.h"
 #include "core/key_ring.h"
 #include "core/metrics.h"
 #include "openai/routes.h"
@@ -21,6 +22,27 @@ bool is_loopback(const std::string& address) {
   return !bad && parsed.is_loopback();
 }
 
+// Reading changes nothing, and what is open to all has nobody to name.
+bool is_audited(const EndedRequest& ended) {
+  return ended.route != nullptr && ended.route->method != Method::kGet &&
+         ended.route->access != Access::kOpen && !ended.principal.tenant.empty();
+}
+
+AuditEntry entry_of(const EndedRequest& ended) {
+  AuditEntry entry{.tenant = ended.principal.tenant.text(),
+                   .user = ended.principal.user.text(),
+                   .key = ended.principal.key,
+                   .method = std::string(name_of(ended.route->method)),
+                   .route = std::string(ended.route->pattern),
+                   .session = {},
+                   .request = std::string(ended.request_id),
+                   .status = ended.status};
+  for (const auto& [name, value] : ended.parameters) {
+    if (name == "session" || name == "user") entry.session = value;
+  }
+  return entry;
+}
+
 }  // namespace
 
 void add_all_routes(Router& router) {
@@ -31,6 +53,7 @@ void add_all_routes(Router& router) {
   }
   add_openai_routes(router);
   router.add({.prefix = "/", .routes = system_routes()});
+  if (const Route* web = web_route()) router.set_fallback(*web);
 }
 
 // In the order in which they depend on each other: the last one goes first.
@@ -57,6 +80,7 @@ struct Server::Parts {
     services.connections = [this] { return http ? http->connections() : 0; };
   }
 
+  std::unique_ptr<AuditLog> audit;
   Metrics metrics;
   std::unique_ptr<Executor> pool;
   Services services;
@@ -69,10 +93,13 @@ struct Server::Parts {
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-Server::~Server() {
+Server::~Server() { let_go(); }
+
+void Server::let_go() {
   // Nothing comes in any more; what is being answered is finished while everything is still there.
   parts_->http.reset();
   parts_->pool.reset();
+  parts_->services.engine.reset();
 }
 
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Served served, Env& env,
@@ -84,6 +111,10 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
                      ", which others can reach, there must be a key; make one with: tertulia keys create")
         .with("param", "server.address");
   }
+  TERTULIA_TRY_AS(parts->audit, AuditLog::open(env, parts->services.directory, log.component("audit")));
+  parts->service.on_ended([&audit = *parts->audit](const EndedRequest& ended) {
+    if (is_audited(ended)) audit.add(entry_of(ended));
+  });
   TERTULIA_TRY_AS(parts->http, HttpServer::start(options.http, parts->service, log.component("http")));
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
@@ -113,6 +144,15 @@ void add_server_settings(Settings& settings) {
                                 "For each key that has no limit of its own; 0: none."));
   settings.add(Setting::integer("server.streams", 10'000, 1, 1'000'000, "Streams that may be open."));
   settings.add(Setting::integer("server.streams_per_key", 32, 1, 1'000'000, "The same for one key."));
+  settings.add(Setting::duration("server.head_timeout", std::chrono::seconds(10),
+                                 std::chrono::milliseconds(100), std::chrono::minutes(10),
+                                 "How long the head of a request may take to come."));
+  settings.add(Setting::duration("server.body_timeout", std::chrono::seconds(15),
+                                 std::chrono::milliseconds(100), std::chrono::minutes(10),
+                                 "How long a body may stand still."));
+  settings.add(Setting::duration("server.idle_timeout", std::chrono::seconds(60),
+                                 std::chrono::milliseconds(100), std::chrono::hours(1),
+                                 "How long a connection may be open without a request."));
   settings.add(Setting::duration("server.drain", std::chrono::seconds(10), std::chrono::seconds(0),
                                  std::chrono::hours(1), "How long requests may take to end at a shutdown."));
   settings.add(
@@ -124,6 +164,12 @@ ServerOptions server_options(const Config& config) {
   ServerOptions options;
   options.http.address = config.string("server.address");
   options.http.port = static_cast<std::uint16_t>(config.integer("server.port"));
+  const auto time = [&config](std::string_view key) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(config.duration(key));
+  };
+  options.http.times.head = time("server.head_timeout");
+  options.http.times.body = time("server.body_timeout");
+  options.http.times.idle = time("server.idle_timeout");
   options.http.threads = static_cast<std::size_t>(config.integer("server.threads"));
   options.http.tls_certificate = config.string("server.tls_certificate");
   options.http.tls_key = config.string("server.tls_key");

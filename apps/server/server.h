@@ -3,6 +3,8 @@
 //   auto server = Server::start(options, {.engine = engine, .agents = agents, …}).value();
 //   … server->port() …
 //   server->drain(std::chrono::seconds(10));
+//   server->let_go();
+//   … the engine ends, and then the server …
 #pragma once
 
 #include <chrono>
@@ -57,6 +59,9 @@ class Server {
   std::uint16_t port() const;
   // As HttpServer::drain. Turns that run are the engine's business.
   bool drain(std::chrono::milliseconds at_most);
+  // Finishes what was begun and lets the engine go. Turns that the engine parks when it ends still answer
+  // those who waited for them, so the server must outlive the engine.
+  void let_go();
   // Reads keys and certificate again.
   Result<void> reload();
 

@@ -20,6 +20,7 @@ namespace {
 struct Options {
   std::string address;
   std::string port;
+  bool routes = false;
 };
 
 // The signals that end or renew the server. Blocked before any thread is started, so that none of them is
@@ -62,6 +63,23 @@ void say_where(const Context& context, const Config& config, const server::Serve
                    "'{\"message\":\"Hello\"}'");
 }
 
+// Turns that the last process left are running again before anybody can ask for them, so that a reader who
+// comes back at once finds its turn going on.
+void wait_for_recovery(const Host& host) {
+  const Result<std::vector<InterruptedTurn>> interrupted = host.engine()->interrupted();
+  if (!interrupted) return;
+  std::vector<Run> runs;
+  for (const InterruptedTurn& turn : *interrupted) {
+    const Result<AgentDefinitionPtr> agent = host.agent(turn.agent.text());
+    if (!agent) continue;
+    runs.push_back(
+        host.engine()->run(*agent, {}, turn.key.session.text(),
+                           {.branch = turn.branch, .tenant = turn.key.tenant, .owner = turn.key.owner}));
+  }
+  // The first event is there as soon as a turn is: those of its life before are stored.
+  for (Run& run : runs) (void)run.next();
+}
+
 // Until somebody asks the program to end.
 void wait_for_end(const sigset_t& signals, server::Server& server, const Log& log) {
   while (true) {
@@ -74,12 +92,29 @@ void wait_for_end(const sigset_t& signals, server::Server& server, const Log& lo
   }
 }
 
+// One line for each: method, path and what it demands. Programs, and our tests, read it.
+void print_routes(const Context& context) {
+  server::Router router;
+  server::add_all_routes(router);
+  for (const auto& group : router.groups()) {
+    for (const server::Route& route : group->routes) {
+      context.out.line(std::string(server::name_of(route.method)) + " " + std::string(route.pattern) + " " +
+                       std::string(server::name_of(route.access)));
+    }
+  }
+}
+
 Result<void> run_serve(const Options& options, const Context& context) {
+  if (options.routes) {
+    print_routes(context);
+    return {};
+  }
   const sigset_t signals = block_signals();
   TERTULIA_TRY_AS(const Config config, load_serve_settings(context, options));
   const Log log = log_of(config);
-  TERTULIA_TRY_AS(const std::unique_ptr<Host> host, Host::open(config, {}));
+  TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, {}));
   for (const std::string& warning : host->warnings()) log.warn(warning);
+  wait_for_recovery(*host);
   server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },
                         .names = [&host] { return host->agents(); }};
   TERTULIA_TRY_AS(
@@ -90,6 +125,8 @@ Result<void> run_serve(const Options& options, const Context& context) {
   wait_for_end(signals, *server, log);
   const auto at_most = std::chrono::duration_cast<std::chrono::milliseconds>(config.duration("server.drain"));
   if (!server->drain(at_most)) log.warn("requests were cut: they took longer than server.drain");
+  server->let_go();
+  host.reset();
   return {};
 }
 
@@ -100,6 +137,7 @@ void add_serve(CLI::App& app, Context& context) {
   auto options = std::make_shared<Options>();
   command->add_option("--address", options->address, "Where to listen; 127.0.0.1 if not given");
   command->add_option("--port", options->port, "The port; 0: one that is free");
+  command->add_flag("--routes", options->routes, "Show every route instead");
   command->callback([options, &context] { context.run([&] { return run_serve(*options, context); }); });
 }
 

@@ -17,5 +17,7 @@ std::span<const Route> record_routes();
 std::span<const Route> asset_routes();
 std::span<const Route> agent_routes();
 std::span<const Route> system_routes();
+// The chat page and the widget, embedded in the program; null if it was built without them.
+const Route* web_route();
 
 }  // namespace tertulia::server

@@ -86,9 +86,8 @@ Result<Input> read_input(const Call& call, const Json* message) {
 }
 
 Result<std::optional<double>> optional_number(JsonReader& in, std::string_view name, double most) {
-  constexpr double kAbsent = -1;
-  const double value = in.double_or(name, kAbsent);
-  if (value == kAbsent) return std::optional<double>();
+  if (in.optional(name) == nullptr) return std::optional<double>();
+  const double value = in.double_or(name, 0);
   if (value < 0 || value > most) {
     return Error(ErrorCode::kOutOfRange, "options: '" + std::string(name) + "' must be from 0 to " +
                                              std::to_string(static_cast<int>(most)))

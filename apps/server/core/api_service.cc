@@ -126,7 +126,7 @@ std::optional<Reply> ApiExchange::admit(const Request& request) {
 void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
   auto call = std::make_shared<Call>(service_.services_, request, peer_);
   call->principal = principal_;
-  call->parameters = std::move(match_.parameters);
+  call->parameters = match_.parameters;
   call->request_id = id_;
   const auto guarded = [self = shared_from_this(), call, done](const auto& work) {
     try {

@@ -11,8 +11,6 @@ namespace tertulia::server {
 struct Router::Node {
   std::map<std::string, std::unique_ptr<Node>, std::less<>> literal;
   std::unique_ptr<Node> parameter;
-  // "{rest*}": everything that is left, slashes included.
-  bool takes_rest = false;
   std::vector<const Route*> routes;
 };
 
@@ -33,10 +31,6 @@ bool is_parameter(std::string_view segment) { return segment.starts_with('{') &&
 bool read_parameters(std::string_view pattern, std::string_view path, PathParameters& parameters) {
   while (!pattern.empty()) {
     const std::string_view name = take_segment(pattern);
-    if (name.ends_with("*}")) {
-      parameters.emplace_back(name.substr(1, name.size() - 3), std::string(path.substr(1)));
-      return true;
-    }
     const std::string_view segment = take_segment(path);
     if (!is_parameter(name)) continue;
     std::optional<std::string> value = percent_decoded(segment);
@@ -63,10 +57,6 @@ void Router::add(RouteGroup group) {
     std::string_view left = route.pattern;
     while (!left.empty()) {
       const std::string_view segment = take_segment(left);
-      if (segment.ends_with("*}")) {
-        node->takes_rest = true;
-        break;
-      }
       std::unique_ptr<Node>& child =
           is_parameter(segment) ? node->parameter : node->literal[std::string(segment)];
       if (!child) child = std::make_unique<Node>();
@@ -88,26 +78,36 @@ const RouteGroup* Router::group_of(std::string_view path) const {
   return nullptr;
 }
 
-Match Router::find(Method method, std::string_view path) const {
-  Match match;
-  match.group = group_of(path);
-  if (!path.starts_with('/')) return match;
+const Router::Node* Router::node_at(std::string_view path) const {
   const Node* node = root_.get();
-  std::string_view left = path;
-  while (!left.empty()) {
-    if (node->takes_rest) break;
-    const std::string_view segment = take_segment(left);
+  while (!path.empty()) {
+    const std::string_view segment = take_segment(path);
     if (const auto found = node->literal.find(segment); found != node->literal.end()) {
       node = found->second.get();
     } else if (node->parameter && !segment.empty()) {
       node = node->parameter.get();
     } else {
-      return match;
+      return nullptr;
     }
   }
-  for (const Route* route : node->routes) {
-    match.allowed.append(match.allowed.empty() ? "" : ", ").append(name_of(route->method));
-    if (answers(*route, method)) match.route = route;
+  return node;
+}
+
+Match Router::find(Method method, std::string_view path) const {
+  Match match;
+  match.group = group_of(path);
+  if (!path.starts_with('/')) return match;
+  const Node* node = node_at(path);
+  if (node != nullptr) {
+    for (const Route* route : node->routes) {
+      match.allowed.append(match.allowed.empty() ? "" : ", ").append(name_of(route->method));
+      if (answers(*route, method)) match.route = route;
+    }
+  }
+  const bool below_an_api = match.group != nullptr && match.group->prefix != "/";
+  if (match.allowed.empty() && fallback_ != nullptr && answers(*fallback_, method) && !below_an_api) {
+    match.route = fallback_;
+    return match;
   }
   if (match.route != nullptr) {
     match.bad_path = !read_parameters(match.route->pattern, path, match.parameters);

@@ -36,15 +36,21 @@ class Router {
   // program.
   void add(RouteGroup group);
 
+  // Answers for every path that is below no API and has no route of its own.
+  void set_fallback(const Route& route) { fallback_ = &route; }
+
   Match find(Method method, std::string_view path) const;
   const std::vector<std::unique_ptr<RouteGroup>>& groups() const { return groups_; }
 
  private:
   struct Node;
   const RouteGroup* group_of(std::string_view path) const;
+  // Null if nothing stands there.
+  const Node* node_at(std::string_view path) const;
 
   std::unique_ptr<Node> root_;
   std::vector<std::unique_ptr<RouteGroup>> groups_;
+  const Route* fallback_ = nullptr;
 };
 
 }  // namespace tertulia::server

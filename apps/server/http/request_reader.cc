@@ -89,6 +89,8 @@ class RequestReader::Parser final : public http::basic_parser<true> {
   Request request;
   std::optional<Problem> problem;
   std::uint64_t wanted = 0;
+  // The head says already that the body is longer than that.
+  bool too_long = false;
 
  private:
   void on_request_impl(http::verb verb, BeastView, BeastView target, int version, error_code& code) override {
@@ -133,6 +135,10 @@ RequestReader::~RequestReader() = default;
 RequestReader::Step RequestReader::read(std::string_view bytes, std::size_t& taken) {
   Parser& parser = *parser_;
   taken = 0;
+  if (parser.too_long) {
+    parser.problem = problem_of(http::error::body_limit, limits_, parser.wanted);
+    return Step::kProblem;
+  }
   if (parser.is_done()) return Step::kDone;
   const bool in_head = !parser.is_header_done();
   if (bytes.empty()) return Step::kMore;
@@ -161,7 +167,9 @@ void RequestReader::want_body(std::uint64_t limit) {
   parser_->body_limit(limit);
   parser_->eager(true);
   const auto length = parser_->content_length();
-  if (length && *length <= limit) parser_->request.body.reserve(std::min<std::uint64_t>(*length, 64U << 10U));
+  parser_->too_long = length && *length > limit;
+  if (length && !parser_->too_long)
+    parser_->request.body.reserve(std::min<std::uint64_t>(*length, 64U << 10U));
 }
 
 void RequestReader::reset() {

@@ -89,7 +89,8 @@ Task<Result<LiveTurnPtr>> Engine::Impl::load_stored(SessionKey key, BranchId bra
   const SessionDeskPtr desk = desk_for(key);
   const AsyncMutex::Lock inside = co_await desk->door.lock();
   TERTULIA_CO_TRY_AS(const BranchSlot* slot, co_await open_slot(core, *desk, branch, /*create=*/false));
-  if (LiveTurnPtr live = live_turn(turn)) co_return live;
+  // Of this very session: a turn's id gives no right to read it.
+  if (LiveTurnPtr live = live_turn(turn); live && live->key() == key) co_return live;
   TERTULIA_CO_TRY_AS(const std::vector<std::string> events, co_await read_events(core, key, branch, turn));
   if (events.empty()) {
     co_return Error(ErrorCode::kStreamGone,

@@ -1,0 +1,198 @@
+#include "core/audit_log.h"
+
+#include <thread>
+#include <utility>
+
+#include "tertulia/base/json.h"
+#include "tertulia/base/utf8.h"
+
+#include "core/call.h"
+#include "core/key_file.h"
+
+namespace tertulia::server {
+namespace {
+
+constexpr std::size_t kReadBytes = 1U << 20U;
+// What may wait to be written; beyond it the log says that entries were lost.
+constexpr std::size_t kMostWaiting = 100'000;
+
+// The line without its hash: everything but the closing brace.
+std::string line_of(const AuditEntry& entry, std::uint64_t number, Time time, const std::string& previous) {
+  std::string line;
+  JsonWriter out(line);
+  out.begin_object().key("n").number(number).key("time").string(iso_time(time));
+  const auto add = [&out](std::string_view name, const std::string& value) {
+    if (!value.empty()) out.key(name).string(sanitize_utf8(value));
+  };
+  add("tenant", entry.tenant);
+  add("user", entry.user);
+  add("key", entry.key);
+  add("method", entry.method);
+  add("route", entry.route);
+  add("session", entry.session);
+  add("request", entry.request);
+  out.key("status").number(entry.status).key("prev").string(previous);
+  return line;
+}
+
+struct Chain {
+  AuditReport report;
+  // Where the whole lines end.
+  std::uint64_t end = 0;
+};
+
+Error broken(std::uint64_t number, std::string_view why) {
+  return Error(ErrorCode::kDamaged, "audit.jsonl: line " + std::to_string(number) + " " + std::string(why) +
+                                        ": the log was changed, or the disk is damaged")
+      .with("record", std::to_string(number));
+}
+
+Result<void> check_line(std::string_view line, Chain& chain) {
+  const std::uint64_t number = chain.report.entries + 1;
+  const std::size_t hash_at = line.rfind(",\"hash\":\"");
+  const Result<Json> form = parse_json(line);
+  if (!form || hash_at == std::string_view::npos) return broken(number, "is no entry");
+  JsonReader in(*form, "audit");
+  const std::int64_t counted = in.required_int("n", 1, INT64_MAX);
+  const std::string previous = in.string_or("prev", {});
+  const std::string hash = in.required_string("hash");
+  if (Result<void> whole = in.finish(); !whole) return broken(number, "is no entry");
+  if (static_cast<std::uint64_t>(counted) != number) return broken(number, "has another number");
+  if (previous != chain.report.head) return broken(number, "does not follow the line before it");
+  if (hash != sha256_hex(line.substr(0, hash_at))) return broken(number, "is not what was written");
+  chain.report.entries = number;
+  chain.report.head = hash;
+  return {};
+}
+
+Result<Chain> read_chain(File& file) {
+  Chain chain;
+  std::string bytes;
+  std::uint64_t offset = 0;
+  while (true) {
+    TERTULIA_TRY_AS(const std::string read, file.read_at(offset, kReadBytes));
+    if (read.empty()) break;
+    offset += read.size();
+    bytes += read;
+    std::size_t begin = 0;
+    for (std::size_t end = bytes.find('\n'); end != std::string::npos; end = bytes.find('\n', begin)) {
+      TERTULIA_TRY(check_line(std::string_view(bytes).substr(begin, end - begin), chain));
+      begin = end + 1;
+    }
+    chain.end += begin;
+    bytes.erase(0, begin);
+  }
+  chain.report.torn = !bytes.empty();
+  return chain;
+}
+
+}  // namespace
+
+Path audit_path(const Path& directory) { return directory / "audit.jsonl"; }
+
+Result<AuditReport> verify_audit(FileSystem& files, const Path& directory) {
+  Result<std::unique_ptr<File>> file = files.open(audit_path(directory), OpenMode::kRead);
+  if (!file) {
+    if (file.error().code() == ErrorCode::kNotFound) return AuditReport{};
+    return std::move(file).error();
+  }
+  TERTULIA_TRY_AS(const Chain chain, read_chain(**file));
+  return chain.report;
+}
+
+class AuditLog::Writer {
+ public:
+  Writer(Env& env, std::unique_ptr<File> file, Chain chain, Log log)
+      : env_(env), file_(std::move(file)), chain_(std::move(chain)), log_(std::move(log)) {
+    anchor();
+    thread_ = std::thread([this] { run(); });
+  }
+  ~Writer() {
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+    anchor();
+  }
+
+  void add(AuditEntry entry) {
+    const Time time = env_.clock().now();
+    MutexLock lock(mutex_);
+    if (waiting_.size() >= kMostWaiting) {
+      ++lost_;
+      return;
+    }
+    waiting_.emplace_back(time, std::move(entry));
+    changed_.notify_all();
+  }
+
+ private:
+  void anchor() const {
+    log_.info("audit", {{"entries", chain_.report.entries}, {"head", chain_.report.head}});
+  }
+
+  void run() {
+    while (true) {
+      std::vector<std::pair<Time, AuditEntry>> entries;
+      std::uint64_t lost = 0;
+      {
+        MutexLock lock(mutex_);
+        while (waiting_.empty() && !stopping_) changed_.wait(mutex_);
+        if (waiting_.empty()) return;
+        entries.swap(waiting_);
+        lost = std::exchange(lost_, 0);
+      }
+      if (lost > 0) log_.error("entries of the audit log were lost", {{"count", lost}});
+      if (Result<void> written = write(entries); !written) {
+        log_.error("the audit log cannot be written", {{"reason", written.error().message()}});
+      }
+    }
+  }
+
+  Result<void> write(const std::vector<std::pair<Time, AuditEntry>>& entries) {
+    Chain after = chain_;
+    std::string lines;
+    for (const auto& [time, entry] : entries) {
+      std::string line = line_of(entry, after.report.entries + 1, time, after.report.head);
+      after.report.head = sha256_hex(line);
+      ++after.report.entries;
+      lines.append(line).append(",\"hash\":\"").append(after.report.head).append("\"}\n");
+    }
+    if (Result<void> written = file_->write_at(chain_.end, lines); !written) {
+      TERTULIA_TRY(file_->truncate(chain_.end));
+      return written;
+    }
+    after.end = chain_.end + lines.size();
+    chain_ = std::move(after);
+    return file_->sync();
+  }
+
+  Env& env_;
+  const std::unique_ptr<File> file_;
+  Chain chain_;
+  const Log log_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<std::pair<Time, AuditEntry>> waiting_ TERTULIA_GUARDED_BY(mutex_);
+  std::uint64_t lost_ TERTULIA_GUARDED_BY(mutex_) = 0;
+  bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+AuditLog::AuditLog(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
+AuditLog::~AuditLog() = default;
+
+Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory, Log log) {
+  TERTULIA_TRY(env.files().make_directory(directory));
+  TERTULIA_TRY_AS(std::unique_ptr<File> file, env.files().open(audit_path(directory), OpenMode::kCreate));
+  TERTULIA_TRY_AS(Chain chain, read_chain(*file));
+  if (chain.report.torn) TERTULIA_TRY(file->truncate(chain.end));
+  return std::unique_ptr<AuditLog>(
+      new AuditLog(std::make_unique<Writer>(env, std::move(file), std::move(chain), std::move(log))));
+}
+
+void AuditLog::add(AuditEntry entry) { writer_->add(std::move(entry)); }
+
+}  // namespace tertulia::server

@@ -1,0 +1,153 @@
+// access.mjs PROGRAM: every route with every kind of principal, keys, origins and the audit log.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { check, equal, folder, moment, program, provider, run, Server, tertulia, test } from './support.mjs';
+import { spawnSync } from 'node:child_process';
+
+const data = folder();
+const make = (...args) => JSON.parse(tertulia(data, '--json', ...args));
+const keyOf = (tenant, access, user) =>
+  make('--tenant', tenant, 'keys', 'create', '--access', access, ...(user ? ['--user', user] : []));
+const admin = keyOf('acme', 'admin');
+const writer = keyOf('acme', 'write', 'ana');
+const reader = keyOf('acme', 'read', 'ana');
+const other = keyOf('acme', 'write', 'bea');
+const foreign = keyOf('globex', 'admin');
+const revoked = keyOf('acme', 'admin');
+const expired = make('--tenant', 'acme', 'keys', 'create', '--access', 'admin', '--expires-in', '1ms');
+tertulia(data, 'keys', 'revoke', revoked.id);
+
+const config = '[server]\nkey_required = true\norigins = ["https://shop.example"]\n';
+const server = await Server.start({ data, config });
+const routes = tertulia(data, 'serve', '--routes').trim().split('\n').map((line) => line.split(' '));
+
+// What ana has.
+const turn = await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 'hers', message: 'Mine alone' }, key: writer.key });
+const asset = await server.expect(201, 'POST', '/api/v1/sessions/hers/assets', { body: 'x', headers: { 'Content-Type': 'text/plain' }, key: writer.key });
+const own = { session: 'hers', branch: 'main', turn: turn.turn, call: '0', asset: asset.id, agent: 'default', user: 'ana' };
+const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
+  check(own[name] !== undefined, `the matrix has nothing for {${name}} in ${pattern}: add it`);
+  return own[name];
+});
+// A body that is well-formed JSON, and never right: it must not come to that.
+const optionsFor = (method, pattern) =>
+  ['POST', 'PATCH', 'PUT'].includes(method) && !/\/(close|reopen|cancel)$/.test(pattern)
+    ? { body: '{"matrix":1}', headers: { 'Content-Type': 'application/json' } } : {};
+const levels = { open: 0, read: 1, write: 2, admin: 3 };
+
+test('Every route refuses whoever shows no key, or one that is not valid', async () => {
+  for (const [method, pattern, access] of routes) {
+    if (access === 'open') continue;
+    for (const key of [undefined, 'tk_wrong', revoked.key, expired.key, '']) {
+      const reply = await server.call(method, pathOf(pattern), { ...optionsFor(method, pattern), key });
+      equal([reply.status, reply.json.error.code], [401, 'bad_key'], `${method} ${pattern} with ${key}:`);
+      equal(reply.headers.get('www-authenticate'), 'Bearer');
+    }
+  }
+});
+
+test('Every route refuses a key that may less than it needs', async () => {
+  for (const [method, pattern, access] of routes) {
+    for (const [key, level] of [[reader.key, 1], [writer.key, 2]]) {
+      if (level >= levels[access]) continue;
+      const reply = await server.call(method, pathOf(pattern), { ...optionsFor(method, pattern), key });
+      equal([reply.status, reply.json?.error.code], [403, 'not_permitted'], `${method} ${pattern} at level ${level}:`);
+    }
+  }
+});
+
+test('What belongs to somebody else is not there, on every route that names a session', async () => {
+  for (const [method, pattern] of routes) {
+    if (!pattern.includes('{session}')) continue;
+    for (const key of [other.key, foreign.key]) {
+      const reply = await server.call(method, pathOf(pattern), { ...optionsFor(method, pattern), key });
+      // A body that is wrong may be seen first: it says nothing about the session.
+      const fine = reply.status === 404 || (reply.status === 400 && reply.json.error.code === 'unknown_field');
+      check(fine, `${method} ${pattern} answers ${reply.status} ${reply.text.slice(0, 200)}`);
+      check(!reply.text.includes('Mine alone'), `${method} ${pattern} leaks`);
+    }
+  }
+  equal((await server.expect(200, 'GET', '/api/v1/sessions', { key: other.key })).sessions, []);
+  equal((await server.expect(200, 'GET', '/api/v1/sessions?user=%2A', { key: foreign.key })).sessions, []);
+  equal((await server.expect(200, 'GET', '/api/v1/sessions?user=%2A', { key: admin.key })).sessions.map((session) => session.user), ['ana']);
+  await server.expect(404, 'GET', '/api/v1/users/ana/export', { key: other.key });
+  await server.expect(200, 'GET', '/api/v1/sessions/hers', { key: writer.key });
+});
+
+test('A key has the same say however it is shown, and two keys are refused', async () => {
+  await server.expect(200, 'GET', '/api/v1/me', { headers: { 'X-Api-Key': writer.key } });
+  await server.expect(200, 'GET', '/api/v1/me', { headers: { Authorization: `bearer ${writer.key}` } });
+  await server.expect(401, 'GET', '/api/v1/me', { headers: { 'X-Api-Key': other.key, Authorization: `Bearer ${writer.key}` } });
+  await server.expect(401, 'GET', '/api/v1/me', { headers: { Authorization: `Basic ${writer.key}` } });
+  await server.expect(401, 'GET', `/api/v1/me?key=${writer.key}`);
+});
+
+test('A key that is bound to a user speaks for that user only', async () => {
+  equal((await server.expect(403, 'GET', '/api/v1/me', { key: writer.key, headers: { 'Tertulia-User': 'bea' } })).error.code, 'not_permitted');
+  equal((await server.expect(200, 'GET', '/api/v1/me', { key: admin.key, headers: { 'Tertulia-User': 'bea' } })).user, 'bea');
+  equal((await server.expect(400, 'GET', '/api/v1/me', { key: admin.key, headers: { 'Tertulia-User': '../x' } })).error.code, 'bad_id');
+});
+
+test('The program keeps its own sessions to itself', async () => {
+  equal((await server.expect(400, 'GET', '/api/v1/sessions/~memory', { key: writer.key })).error.code, 'bad_id');
+  equal((await server.expect(400, 'POST', '/api/v1/turns', { body: { session: '~m', message: 'x' }, key: writer.key })).error.code, 'bad_id');
+});
+
+test('Only pages of listed origins may call', async () => {
+  const listed = await server.call('GET', '/api/v1/me', { key: writer.key, headers: { Origin: 'https://shop.example' } });
+  equal([listed.status, listed.headers.get('access-control-allow-origin'), listed.headers.get('vary')], [200, 'https://shop.example', 'Origin']);
+  const stranger = await server.call('GET', '/api/v1/me', { key: writer.key, headers: { Origin: 'https://evil.example' } });
+  equal([stranger.status, stranger.json.error.code, stranger.headers.get('access-control-allow-origin')], [403, 'origin_not_allowed', null]);
+  const ask = { 'Access-Control-Request-Method': 'POST' };
+  equal((await server.call('OPTIONS', '/api/v1/turns', { headers: { Origin: 'https://shop.example', ...ask } })).status, 204);
+  equal((await server.call('OPTIONS', '/api/v1/turns', { headers: { Origin: 'https://evil.example', ...ask } })).status, 403);
+});
+
+test('On loopback nobody needs a key, but a page of another name does', async () => {
+  const open = await Server.start();
+  equal((await open.expect(200, 'GET', '/api/v1/me')).tenant, 'local');
+  const head = (host) => `GET /api/v1/me HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+  check((await open.raw(head(`localhost:${open.port}`))).startsWith('HTTP/1.1 200'), 'localhost is loopback');
+  check((await open.raw(head('rebound.example'))).startsWith('HTTP/1.1 401'), 'a name that leads here is not');
+  check((await open.raw(head('localhost').replace('\r\n\r\n', '\r\nX-Forwarded-For: 9.9.9.9\r\n\r\n'))).startsWith('HTTP/1.1 401'), 'nor is a proxy');
+});
+
+test('Where others can reach it the server does not start without a key', () => {
+  const none = spawnSync(program, ['--data', folder(), 'serve', '--address', '0.0.0.0', '--port', '0'], { encoding: 'utf8' });
+  equal(none.status, 78);
+  check(none.stderr.includes('tertulia keys create'), none.stderr);
+});
+
+test('A key that is taken back ends its open streams', async () => {
+  const place = folder();
+  const key = JSON.parse(tertulia(place, '--json', '--tenant', 'acme', 'keys', 'create'));
+  const gate = moment();
+  const one = await Server.start({ data: place, config: `${await provider(() => ['Begun', () => gate.happened])}${config}` });
+  const stream = await one.stream('POST', '/api/v1/turns', { body: { session: 's', message: 'Go' }, key: key.key });
+  await stream.until('text_delta');
+  tertulia(place, 'keys', 'revoke', key.id);
+  const rest = await stream.all().catch(() => []);
+  equal(rest.filter((frame) => frame.event === 'outcome'), []);
+  await one.expect(401, 'GET', '/api/v1/me', { key: key.key });
+  gate.happen();
+});
+
+test('The audit log names who changed what, and shows when it was changed', async () => {
+  const own_data = folder();
+  const one = await Server.start({ data: own_data });
+  await one.expect(201, 'POST', '/api/v1/sessions', { body: { id: 'a', metadata: { secret: 'canary' } } });
+  await one.expect(200, 'DELETE', '/api/v1/sessions/a');
+  await one.stop();
+  const report = JSON.parse(tertulia(own_data, '--json', 'audit', 'verify'));
+  equal(report.entries, 2);
+  const file = join(own_data, 'audit.jsonl');
+  const lines = readFileSync(file, 'utf8');
+  check(!lines.includes('canary'), 'what was said is not in it');
+  equal(JSON.parse(lines.split('\n')[1]).route, '/api/v1/sessions/{session}');
+  writeFileSync(file, lines.replace('"status":200', '"status":404'));
+  const broken = spawnSync(program, ['--data', own_data, 'audit', 'verify'], { encoding: 'utf8' });
+  equal(broken.status, 65);
+  check(broken.stderr.includes('line 2'), broken.stderr);
+});
+
+await run();
