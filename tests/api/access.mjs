@@ -24,7 +24,8 @@ const routes = tertulia(data, 'serve', '--routes').trim().split('\n').map((line)
 // What ana has.
 const turn = await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 'hers', message: 'Mine alone' }, key: writer.key });
 const asset = await server.expect(201, 'POST', '/api/v1/sessions/hers/assets', { body: 'x', headers: { 'Content-Type': 'text/plain' }, key: writer.key });
-const own = { session: 'hers', branch: 'main', turn: turn.turn, call: '0', asset: asset.id, agent: 'default', user: 'ana' };
+const own = { session: 'hers', branch: 'main', turn: turn.turn, call: '0', asset: asset.id, agent: 'default', user: 'ana',
+  response: `resp_${turn.turn}_hers`, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default' };
 const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
   check(own[name] !== undefined, `the matrix has nothing for {${name}} in ${pattern}: add it`);
   return own[name];
@@ -58,11 +59,11 @@ test('Every route refuses a key that may less than it needs', async () => {
 
 test('What belongs to somebody else is not there, on every route that names a session', async () => {
   for (const [method, pattern] of routes) {
-    if (!pattern.includes('{session}')) continue;
+    if (!/\{(session|response|conversation)\}/.test(pattern)) continue;
     for (const key of [other.key, foreign.key]) {
       const reply = await server.call(method, pathOf(pattern), { ...optionsFor(method, pattern), key });
-      // A body that is wrong may be seen first: it says nothing about the session.
-      const fine = reply.status === 404 || (reply.status === 400 && reply.json.error.code === 'unknown_field');
+      // A body that is wrong may be seen first: it says nothing about the session. Nor does it that nothing goes on.
+      const fine = reply.status === 404 || reply.status === 204 || (reply.status === 400 && reply.json.error.code === 'unknown_field');
       check(fine, `${method} ${pattern} answers ${reply.status} ${reply.text.slice(0, 200)}`);
       check(!reply.text.includes('Mine alone'), `${method} ${pattern} leaks`);
     }

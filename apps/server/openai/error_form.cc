@@ -13,20 +13,22 @@ std::string_view type_of(const Problem& problem) {
   return problem.status < 500 ? "invalid_request_error" : "server_error";
 }
 
-// What the clients look for where they have a name of their own for it.
-std::string_view code_of(const Problem& problem) {
-  if (problem.code == name_of(HttpProblem::kBadKey)) return "invalid_api_key";
-  if (problem.code == name_of(ErrorCode::kContextOverflow)) return "context_length_exceeded";
-  if (problem.code == name_of(ErrorCode::kMessageExceedsContext)) return "context_length_exceeded";
-  if (problem.code == name_of(HttpProblem::kTooManyRequests)) return "rate_limit_exceeded";
-  return problem.code;
-}
-
 const std::string* param_of(const Problem& problem) {
   for (const ErrorFact& fact : problem.facts) {
     if (fact.name == "param") return std::get_if<std::string>(&fact.value);
   }
   return nullptr;
+}
+
+// What the clients look for where they have a name of their own for it.
+std::string_view code_of(const Problem& problem) {
+  if (problem.code == name_of(ErrorCode::kContextOverflow)) return "context_length_exceeded";
+  if (problem.code == name_of(ErrorCode::kMessageExceedsContext)) return "context_length_exceeded";
+  const std::string* param = param_of(problem);
+  const bool missing = problem.code == name_of(ErrorCode::kNotFound);
+  if (missing && param != nullptr && *param == "previous_response_id") return "previous_response_not_found";
+  if (problem.code == name_of(HttpProblem::kTooManyRequests)) return "rate_limit_exceeded";
+  return problem.code;
 }
 
 }  // namespace

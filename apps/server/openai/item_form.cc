@@ -118,9 +118,9 @@ std::string TurnIds::response() const {
   return "resp_" + turn.text() + (session.empty() ? "" : "_" + session);
 }
 
-std::string TurnIds::item(std::string_view prefix, std::size_t number) const {
+std::string TurnIds::item(std::string_view prefix, std::size_t number, std::uint64_t life) const {
   return std::string(prefix) + "_" + turn.text() + "_" + std::to_string(number) +
-         (session.empty() ? "" : "_" + session);
+         (life == 0 ? "" : "-" + std::to_string(life)) + (session.empty() ? "" : "_" + session);
 }
 
 std::optional<TurnIds> TurnIds::of_response(std::string_view id) {

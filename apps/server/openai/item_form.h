@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,8 +21,8 @@ struct TurnIds {
 
   // resp_TURN[_SESSION]
   std::string response() const;
-  // PREFIX_TURN_NUMBER[_SESSION]
-  std::string item(std::string_view prefix, std::size_t number) const;
+  // PREFIX_TURN_NUMBER[-LIFE][_SESSION]
+  std::string item(std::string_view prefix, std::size_t number, std::uint64_t life = 0) const;
 
   // Of a response or an item; nothing if it is none of ours. The session may be empty.
   static std::optional<TurnIds> of_response(std::string_view id);

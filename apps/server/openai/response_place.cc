@@ -6,6 +6,7 @@
 #include "tertulia/store/session_store.h"
 
 #include "api/session_change.h"
+#include "core/key_file.h"
 #include "openai/conversation.h"
 #include "openai/handed_back.h"
 
@@ -101,7 +102,10 @@ Result<ResponsePlace> place_behind(const Call& call, const KeptResponse& previou
 Result<ResponsePlace> place_in_session(const Call& call, const ResponseRequest& request) {
   ResponsePlace place;
   if (!request.plan.key) {
-    TERTULIA_TRY_AS(place.key, call.session_named(call.services.ids().make().text()));
+    // The same key asks for the same response, so it must lead to the same session.
+    const std::string& once = request.options.idempotency_key;
+    TERTULIA_TRY_AS(place.key, call.session_named(once.empty() ? call.services.ids().make().text()
+                                                               : "once-" + sha256_hex(once).substr(0, 32)));
     place.own_session = true;
     place.fresh = true;
     return place;

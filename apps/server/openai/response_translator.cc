@@ -10,6 +10,8 @@
 namespace tertulia::server {
 namespace {
 
+// Each life of a turn has so many numbers in its log.
+constexpr std::uint64_t kNumbersOfLife = 1U << 20U;
 // Numbers of the log this far apart belong to two lives of a turn.
 constexpr std::uint64_t kOtherLife = 1U << 16U;
 // At most so many events of a response are told for one of the log.
@@ -64,6 +66,7 @@ void ResponseTranslator::count(const Event& event) {
     told_ += static_cast<std::int64_t>(event.number - last_number_) * kMostForOne;
   }
   last_number_ = event.number;
+  life_ = event.number / kNumbersOfLife;
 }
 
 void ResponseTranslator::take(const Event& event, std::string& out) {
@@ -108,7 +111,7 @@ void ResponseTranslator::take(const Event& event, std::string& out) {
 }
 
 void ResponseTranslator::open_item(OutputItem item, std::uint64_t call, std::string& out) {
-  item.id = plan_->ids.item(item.prefix(), next_item_++);
+  item.id = plan_->ids.item(item.prefix(), next_item_++, life_);
   item.status = "in_progress";
   slots_.push_back({.item = std::move(item), .index = next_index_++, .call = call});
   tell_item("response.output_item.added", slots_.back(), out);

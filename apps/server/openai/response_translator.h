@@ -78,6 +78,8 @@ class ResponseTranslator final : public Translator {
   // The number of the last event that was told.
   std::int64_t told_ = -1;
   std::uint64_t last_number_ = 0;
+  // How often the turn was taken up again: an item that is said anew is another one.
+  std::uint64_t life_ = 0;
 };
 
 }  // namespace tertulia::server

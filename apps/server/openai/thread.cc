@@ -72,6 +72,10 @@ Result<void> put_history(Services& services, const SessionKey& key, std::vector<
   }
   Result<void> made = commit_or_conflict(services, key, std::nullopt, std::move(changes));
   if (made || made.error().code() != ErrorCode::kSessionExists || history.empty()) return made;
+  TERTULIA_TRY_AS(const SessionState state, load(services.store(), key));
+  for (const BranchHead& head : state.branches) {
+    if (head.message_count > 0) return {};
+  }
   return append_messages(services, key, main_branch(), TurnId(services.ids().make()), std::move(history));
 }
 

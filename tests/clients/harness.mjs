@@ -1,0 +1,58 @@
+// The real server on a free port, speaking through the tests' model. `restart` kills it and starts it on the same data.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { startModel } from './model.mjs';
+
+const program = process.env.TERTULIA;
+if (!program) throw new Error('TERTULIA names the program to be tested');
+
+export async function startServer() {
+  const folder = mkdtempSync(join(tmpdir(), 'tertulia-clients-'));
+  const model = await startModel();
+  const config = join(folder, 'config.toml');
+  writeFileSync(
+    config,
+    `[models.script]
+provider = "openai-compatible"
+model = "script"
+base_url = "${model.url}"
+[agents.default]
+model = "script"
+[agents.asking]
+model = "script"
+tools = ["calculator"]
+permissions = { read_only = "ask" }
+`,
+  );
+  const server = { model, folder };
+  const start = async (port) => {
+    const args = ['--json', '--data', join(folder, 'data'), '--config', config, 'serve', '--port', String(port)];
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: folder } });
+    server.child = child;
+    const ended = new Promise((_, reject) => child.once('exit', (code) => reject(new Error(`the server ended: ${code}`))));
+    ended.catch(() => {});
+    const line = new Promise((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+    server.url = JSON.parse(await Promise.race([line, ended])).listening;
+  };
+  await start(0);
+  server.base = `${server.url}/v1`;
+  const stopped = () => new Promise((resolve) => (server.child.exitCode === null && server.child.signalCode === null ? server.child.once('exit', resolve) : resolve()));
+  server.kill = async () => {
+    server.child.kill('SIGKILL');
+    await stopped();
+  };
+  server.restart = async () => {
+    await server.kill();
+    await start(new URL(server.url).port);
+  };
+  server.stop = async () => {
+    await server.kill();
+    model.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return server;
+}

@@ -1,0 +1,37 @@
+// LangChain over both APIs.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { ChatOpenAI } from '@langchain/openai';
+
+import { startServer } from './harness.mjs';
+
+let server;
+before(async () => {
+  server = await startServer();
+});
+after(() => server.stop());
+
+const declared = { type: 'function', function: { name: 'get_weather', description: 'The weather.', parameters: { type: 'object', properties: { city: { type: 'string' } } } } };
+const textOf = (message) => (typeof message.content === 'string' ? message.content : message.content.map((part) => part.text ?? '').join(''));
+
+for (const useResponsesApi of [true, false]) {
+  const name = useResponsesApi ? 'responses' : 'chat completions';
+  const make = () => new ChatOpenAI({ model: 'default', apiKey: 'none', useResponsesApi, maxRetries: 0, configuration: { baseURL: server.base } });
+  test(`${name}: invoke, stream and tools`, async () => {
+    assert.equal(textOf(await make().invoke('hello')), 'You said: hello (1)');
+    let text = '';
+    for await (const chunk of await make().stream('hello')) text += textOf(chunk);
+    assert.equal(text, 'You said: hello (1)');
+    const called = await make().bindTools([declared]).invoke('the weather?');
+    assert.equal(called.tool_calls[0].name, 'get_weather');
+    assert.deepEqual(called.tool_calls[0].args, { city: 'Lisbon' });
+  });
+}
+
+test('responses go on behind an earlier one', async () => {
+  const model = new ChatOpenAI({ model: 'default', apiKey: 'none', useResponsesApi: true, configuration: { baseURL: server.base } });
+  const first = await model.invoke('one');
+  const second = await model.invoke('two', { previous_response_id: first.response_metadata.id });
+  assert.equal(textOf(second), 'You said: two (2)');
+});
