@@ -24,14 +24,26 @@ std::string system_text(const TurnWork& work) {
   return text;
 }
 
+// What was retrieved for the message, and what middleware wants to be read.
+std::vector<ContextItem> context_of(const TurnWork& work) {
+  std::vector<ContextItem> context = work.context;
+  for (std::size_t i = 0; i < work.shown.size(); ++i) {
+    context.push_back({.tier = Tier::kProcedure,
+                       .id = "middleware/" + std::to_string(i),
+                       .source = "middleware",
+                       .text = work.shown[i]});
+  }
+  return context;
+}
+
 Result<Assembled> assemble(const TurnWork& work, const ModelInfo& info,
                            const std::vector<ToolDefinition>& tools) {
-  TERTULIA_TRY_AS(const HistoryOverlay overlay, overlay_in(work.branch_state));
+  TERTULIA_TRY_AS(const HistoryOverlay overlay, overlay_in(work.state.branch));
   return assemble_view({.system = system_text(work),
                         .tools = tools,
                         .history = work.transcript,
                         .current = work.draft.messages(),
-                        .context = work.context,
+                        .context = context_of(work),
                         .pins = overlay.pins_in(work.transcript),
                         .summary = overlay.summary_of(work.transcript),
                         .hidden_before = overlay.hidden_before,
@@ -93,6 +105,7 @@ Task<Result<View>> prepare_view(TurnWork& work) {
       TERTULIA_CO_TRY_AS(made, assemble(work, info, tools));
     }
   }
+  work.shown.clear();
   work.live->log.add(iteration_event(work));
   View view = made.view.with_trailing(work.draft);
   finish_receipt(work, made.receipt, info.name, view, tools);
