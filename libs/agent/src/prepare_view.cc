@@ -1,5 +1,6 @@
 // Step 2: what the model is shown.
 #include <algorithm>
+#include <utility>
 
 #include "tertulia/conversation/json_forms.h"
 
@@ -55,6 +56,9 @@ Result<Budget> share_out(const TurnWork& work, const ModelInfo& info, const std:
   budget.reserve = Tokens{std::min(number(memory.output_reserve), number(budget.total) / 4)};
   budget.tools = tokens_of_tools(work, *info.tokenizer);
   if (!system.empty()) budget.system = Tokens{info.tokenizer->count(system) + kTokensPerMessage};
+  for (const std::string& text : work.shown) {
+    budget.system = budget.system + Tokens{info.tokenizer->count(text) + kTokensPerMessage};
+  }
   for (const Message& message : work.draft.messages()) {
     budget.current = budget.current + message.tokens() + Tokens{kTokensPerMessage};
   }
@@ -139,6 +143,12 @@ Result<View> prepare_view(TurnWork& work) {
                                                          .origin = Origin::kSynthetic,
                                                          .parts = {Part::text_of(system)}}));
     TERTULIA_TRY_AS(view, view.with_leading({std::move(message)}));
+  }
+  for (const std::string& text : std::exchange(work.shown, {})) {
+    TERTULIA_TRY_AS(Message message, make_message(work, {.role = Role::kContext,
+                                                         .origin = Origin::kSynthetic,
+                                                         .parts = {Part::text_of(text)}}));
+    TERTULIA_TRY_AS(view, view.with_trailing({std::move(message)}));
   }
   return view.with_trailing(work.draft);
 }

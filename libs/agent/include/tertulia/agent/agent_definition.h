@@ -4,7 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tertulia/agent/middleware.h"
 #include "tertulia/agent/permissions.h"
 #include "tertulia/conversation/agent_spec.h"
 #include "tertulia/model/language_model.h"
@@ -21,6 +23,8 @@ struct AgentDefinition {
   std::shared_ptr<ToolRegistry> tools;
   // None: tools run without asking.
   std::optional<PermissionPolicy> permissions{};
+  // The first is outermost.
+  std::vector<MiddlewarePtr> middleware{};
 };
 
 using AgentDefinitionPtr = std::shared_ptr<const AgentDefinition>;
