@@ -104,6 +104,16 @@ class World {
   Process open_process(bool recover);
   void end_process(Process& process);
 
+  // world_reach.cc: who may do what, and the middleware around it.
+  bool reach_setting(Words& words);
+  void answer(Words& words, const Line& line);
+  void questions(Words& words, const Line& line);
+  void plan(Words& words, const Line& line);
+  void spent(Words& words, const Line& line);
+  void until_asked(Told& run, const std::string& tool);
+  std::vector<Question> open_questions();
+  void add_middleware(AgentBuilder& builder) const;
+
   // world_acts.cc: what happens.
   void user(Words& words, const Line& line);
   void resume(Words& words, const Line& line);
@@ -180,6 +190,10 @@ class World {
   OnReturn on_return_ = OnReturn::kResume;
   bool persist_ = true;
   std::vector<ToolPlan> tools_;
+  std::optional<PermissionPolicy> policy_;
+  // "breaker 2", "limits session tokens 100", …: made anew for each process.
+  std::vector<std::string> middleware_;
+  std::string last_question_;
   std::map<std::string, ModelGate> gates_;
   std::map<std::size_t, Process> processes_;
   std::map<std::string, std::unique_ptr<Told>> told_;

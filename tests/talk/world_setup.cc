@@ -107,6 +107,8 @@ void World::setting(Words words) {
     } else {
       words.fail("there is no limit '" + name + "'");
     }
+  } else {
+    (void)reach_setting(words);
   }
   words.end();
 }
@@ -148,6 +150,9 @@ void World::act(ModelStep& step, Words words) {
     step.hang();
   } else if (words.take("wait at")) {
     step.wait(gates_[words.word()]);
+  } else if (words.take("use")) {
+    const std::uint64_t in = words.required_number();
+    step.usage({.input_tokens = in, .output_tokens = words.required_number()});
   } else if (words.take("finish length")) {
     step.finish(Finish::kLength);
   } else if (words.take("finish refusal")) {
@@ -229,6 +234,8 @@ Process World::open_process(bool recover) {
   builder.with_spec(std::move(spec));
   attach_memory(process, builder);
   for (const ToolPlan& plan : tools_) builder.with_tool(make_story_tool(plan, ledger_, process.life));
+  if (policy_) builder.with_permissions(*policy_);
+  add_middleware(builder);
   Result<Agent> made = builder.build();
   if (!made) fail("the agent cannot be made: " + made.error().message());
   process.agent = *std::move(made);

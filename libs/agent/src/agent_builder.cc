@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -15,6 +16,7 @@ struct AgentBuilder::Parts {
   std::shared_ptr<ToolRegistry> tools = std::make_shared<ToolRegistry>();
   std::optional<PermissionPolicy> permissions;
   std::shared_ptr<Memory> memory;
+  std::vector<MiddlewarePtr> middleware;
   std::shared_ptr<Store> store;
   std::optional<std::filesystem::path> directory;
   std::shared_ptr<Engine> engine;
@@ -94,6 +96,18 @@ AgentBuilder& AgentBuilder::with_permissions(PermissionPolicy policy) {
   return *this;
 }
 
+AgentBuilder& AgentBuilder::with_middleware(MiddlewarePtr middleware) {
+  const auto same_name = [&](const MiddlewarePtr& other) { return other->name() == middleware->name(); };
+  if (std::ranges::any_of(parts_->middleware, same_name)) {
+    parts_->keep(Result<void>(Error(
+        ErrorCode::kDuplicateKey, "there is another middleware '" + std::string(middleware->name()) + "'")));
+    return *this;
+  }
+  for (const ToolPtr& tool : middleware->tools()) with_tool(tool);
+  parts_->middleware.push_back(std::move(middleware));
+  return *this;
+}
+
 AgentBuilder& AgentBuilder::with_tool(ToolPtr tool) {
   parts_->keep(parts_->tools->add(std::move(tool)));
   return *this;
@@ -134,6 +148,7 @@ Result<Agent> AgentBuilder::build() {
   definition->tools = parts_->tools;
   definition->permissions = parts_->permissions;
   definition->memory = parts_->memory;
+  definition->middleware = parts_->middleware;
   if (definition->spec.model.empty()) {
     definition->spec.model = parts_->model_name.empty() ? "custom" : parts_->model_name;
   }

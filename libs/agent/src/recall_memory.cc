@@ -64,7 +64,7 @@ void add_items(TurnWork& work, std::vector<ContextItem> items) {
 }
 
 ContextRequest request_for(const TurnWork& work, const GatheringPtr& gathering) {
-  const Result<HistoryOverlay> overlay = overlay_in(work.branch_state);
+  const Result<HistoryOverlay> overlay = overlay_in(work.state.branch);
   return {.key = work.key,
           .branch = work.branch,
           .agent = work.agent->spec.id,

@@ -5,6 +5,7 @@
 
 #include "tertulia/memory/overlay.h"
 
+#include "hooks.h"
 #include "passing_turn.h"
 #include "past_turn.h"
 #include "run_options_form.h"
@@ -36,9 +37,9 @@ TurnWork work_for(EngineCore& core, const Submission& submission, const LiveTurn
                   .transcript = branch.transcript,
                   .revision = revision,
                   .deadline = Deadline::after(timeout, core.env.clock()),
-                  .branch_state = branch.state,
                   .forked_from = branch.forked_from,
-                  .draft = TurnDraft(live->id())};
+                  .draft = TurnDraft(live->id()),
+                  .state = {.branch = branch.state}};
 }
 
 std::uint32_t calls_in(const Message& response) {
@@ -71,6 +72,7 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
   work.draft = std::move(unfinished.draft);
   work.call_count = unfinished.calls;
   work.answered = unfinished.next == NextStep::kCommit;
+  if (unfinished.end_conversation) work.ended = EndReason::kAgentDecision;
   // The limits go on counting where they were as far as the journal tells.
   const ToolSetPtr tools = work.agent->tools->snapshot();
   const std::span<const Message> messages = work.draft.messages();
@@ -112,15 +114,28 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
 // Somebody has come back to a session that had ended: an agent that begins afresh is not shown its history.
 Result<void> begin_anew(TurnWork& work) {
   if (work.agent->spec.on_return != OnReturn::kFresh) return {};
-  TERTULIA_TRY_AS(HistoryOverlay overlay, overlay_in(work.branch_state));
+  TERTULIA_TRY_AS(HistoryOverlay overlay, overlay_in(work.state.branch));
   overlay.hidden_before = work.transcript.size();
-  put_overlay(work.branch_state, overlay);
-  work.state_changed = true;
+  put_overlay(work.state.branch, overlay);
+  work.state.branch_changed = true;
   return {};
 }
 
-JournalEntry::Step start_note(const Submission& submission, Revision seen) {
-  return StartNote{.input = submission.input,
+// As middleware lets it in.
+Result<std::vector<Message>> input_of(const Submission& submission) {
+  std::vector<Message> input = submission.input;
+  for (Message& message : input) TERTULIA_TRY(hook_input(*submission.agent, message));
+  return input;
+}
+
+Result<void> add_input(TurnWork& work, const Submission& submission) {
+  TERTULIA_TRY_AS(const std::vector<Message> input, input_of(submission));
+  for (const Message& message : input) TERTULIA_TRY(work.draft.add(message));
+  return {};
+}
+
+JournalEntry::Step start_note(const Submission& submission, std::vector<Message> input, Revision seen) {
+  return StartNote{.input = std::move(input),
                    .idempotency_key = submission.options.idempotency_key,
                    .revision = seen,
                    .agent = submission.agent->spec.id,
@@ -185,6 +200,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& 
     const auto before = std::make_shared<LiveTurn>(slot.unfinished->id, desk.key, core.env.clock());
     before->idempotency_key = slot.unfinished->idempotency_key;
     before->body_hash = body_hash_in(slot.unfinished->options);
+    before->has_been_steered(slot.unfinished->steered);
     register_live(before, slot.seat.branch.id);
     Result<TurnOutcome> finished = co_await finish_unfinished(desk, slot, submission, before);
     unregister_live(before);
@@ -252,9 +268,10 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
   work.trail = slot.seat.trail;
   work.durable = true;
   if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
-  for (const Message& message : submission.input) TERTULIA_CO_TRY(work.draft.add(message));
+  TERTULIA_CO_TRY_AS(std::vector<Message> input, input_of(submission));
+  for (const Message& message : input) TERTULIA_CO_TRY(work.draft.add(message));
   live->log.add_hidden(started_event());
-  TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, work.revision)}));
+  TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, std::move(input), work.revision)}));
   co_return co_await run_watched(work, durable);
 }
 
@@ -279,9 +296,11 @@ Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bra
   const NextStep next = slot.unfinished->next;
   std::string reason = slot.unfinished->abandon_reason;
   const bool abandon = asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;
+  work.resumed = true;
   restore(work, *std::exchange(slot.unfinished, std::nullopt));
   slot.unfinished_events.clear();
   TERTULIA_CO_TRY_AS(work.asset_count, co_await count_assets(core, desk.key, live->id()));
+  TERTULIA_CO_TRY(co_await find_asked(core, desk.key, slot.seat.branch.id, *live));
   // Words of an answer that was not complete may have been shown.
   if (next == NextStep::kCallModel) tell_resumed(*live);
   std::vector<JournalEntry::Step> steps;
@@ -306,10 +325,7 @@ Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branc
   PassingTurn passing(*live, revision);
   TurnWork work = work_for(core, *submission, live, passing, live->key(), branch, revision);
   work.session_state = [] { return MiddlewareState(); };
-  Result<void> added;
-  for (const Message& message : submission->input) {
-    if (added) added = work.draft.add(message);
-  }
+  const Result<void> added = add_input(work, *submission);
   Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
   if (added) {
     live->log.add(started_event());

@@ -82,7 +82,7 @@ Task<Result<std::string>> ask_for_summary(TurnWork& work, View view) {
 }
 
 Task<Result<std::uint64_t>> summarise(TurnWork& work, std::uint64_t before) {
-  TERTULIA_CO_TRY_AS(HistoryOverlay overlay, overlay_in(work.branch_state));
+  TERTULIA_CO_TRY_AS(HistoryOverlay overlay, overlay_in(work.state.branch));
   const ModelInfo info = work.model().info(work.model_name());
   const std::uint64_t most = info.context_tokens > 0
                                  ? info.context_tokens
@@ -100,8 +100,8 @@ Task<Result<std::uint64_t>> summarise(TurnWork& work, std::uint64_t before) {
                                   .text = std::move(text),
                                   .model = work.model_name(),
                                   .made_at = work.engine.env.clock().now()};
-  put_overlay(work.branch_state, overlay);
-  work.state_changed = true;
+  put_overlay(work.state.branch, overlay);
+  work.state.branch_changed = true;
   co_return end;
 }
 

@@ -1,3 +1,4 @@
+#include "hooks.h"
 #include "turn_work.h"
 
 namespace tertulia {
@@ -22,24 +23,27 @@ bool halve_history(TurnWork& work, const Error& error) {
 // docs/life-of-a-turn.md tells each step; the numbers are the same. Step 1, what a crash left, is done before
 // the loop begins: the work then starts with a response whose calls are open, or with an answer.
 Task<Result<void>> run_steps(TurnWork& work) {
+  TERTULIA_CO_TRY(hook_before_turn(work));
   if (!work.response && !work.answered) co_await recall_memory(work);  // 2
   while (!work.answered) {
     TERTULIA_CO_TRY(check_stop(work));
     if (!work.response) {
+      TERTULIA_CO_TRY(hook_before_iteration(work));
       TERTULIA_CO_TRY_AS(View view, co_await prepare_view(work));             // 2
       Result<void> spoken = co_await let_model_speak(work, std::move(view));  // 3
       if (!spoken && halve_history(work, spoken.error())) continue;
       TERTULIA_CO_TRY(std::move(spoken));
     }
     if (work.response) {
-      plan_tools(work);                                 // 4
+      TERTULIA_CO_TRY(plan_tools(work));                // 4
       TERTULIA_CO_TRY(co_await ask_permissions(work));  // 4
       TERTULIA_CO_TRY(co_await note_intents(work));     // 5
       TERTULIA_CO_TRY(co_await run_tools(work));        // 6, and 7: results are noted as they come
     }
+    TERTULIA_CO_TRY(hook_after_iteration(work));
     TERTULIA_CO_TRY(co_await take_steering(work));  // 8
   }
-  co_return Result<void>();
+  co_return hook_after_turn(work, TurnStatus::kCommitted);
 }
 
 // How a turn ends that did not come to its answer.
@@ -97,7 +101,10 @@ Task<Result<TurnOutcome>> leave_uncommitted(TurnWork& work, Error error) {
 Task<Result<TurnOutcome>> end_early(TurnWork& work, Error error) {
   const Ending ending = ending_for(work, error);
   const bool cancelled = ending == Ending::kClose && work.live->cancel.token().cancelled();
-  if (!cancelled) tell_failure(work, error);
+  if (!cancelled) {
+    tell_failure(work, error);
+    hook_error_told(work, error);
+  }
   switch (ending) {
     case Ending::kClose: {
       const std::string reason = cancelled ? std::string(name_of(*work.live->cancel.token().reason()))

@@ -76,7 +76,8 @@ class Agent {
   bool persist_after_turn_;
 };
 
-// Each with_… replaces what was given before, except tools, which add up. Errors are kept until build().
+// Each with_… replaces what was given before, except tools and middleware, which add up. Errors are kept
+// until build().
 class AgentBuilder {
  public:
   AgentBuilder();
@@ -101,6 +102,9 @@ class AgentBuilder {
 
   // Which calls are asked about. Without it, tools run without asking.
   AgentBuilder& with_permissions(PermissionPolicy policy);
+  // Inside of those that were added before; with the tools that it brings. kDuplicateKey for a name that is
+  // there.
+  AgentBuilder& with_middleware(MiddlewarePtr middleware);
   AgentBuilder& with_tool(ToolPtr tool);
   AgentBuilder& with_toolkit(const Toolkit& toolkit);
 

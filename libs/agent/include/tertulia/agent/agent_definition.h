@@ -4,7 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tertulia/agent/middleware.h"
 #include "tertulia/agent/permissions.h"
 #include "tertulia/conversation/agent_spec.h"
 #include "tertulia/model/language_model.h"
@@ -25,6 +27,8 @@ struct AgentDefinition {
   std::optional<PermissionPolicy> permissions{};
   // What it remembers beside the conversation (memory/memory.h), on the store of its engine. Null: nothing.
   std::shared_ptr<Memory> memory{};
+  // The first is outermost.
+  std::vector<MiddlewarePtr> middleware{};
 };
 
 using AgentDefinitionPtr = std::shared_ptr<const AgentDefinition>;
