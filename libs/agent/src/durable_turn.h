@@ -53,9 +53,11 @@ class SessionSeat {
   void committed(Revision revision, const std::optional<EndReason>& ended, std::optional<Session> written,
                  Time now) {
     MutexLock lock(mutex_);
-    session_.last_activity = std::max(session_.last_activity, now);
+    const Time last_activity = std::max(session_.last_activity, now);
+    session_.last_activity = last_activity;
     if (number(revision) <= number(session_.revision)) return;
     if (written) session_ = *std::move(written);
+    session_.last_activity = last_activity;
     session_.revision = revision;
     session_.status = ended ? SessionStatus::kClosed : SessionStatus::kActive;
     session_.end_reason = ended;

@@ -275,6 +275,7 @@ Task<Result<void>> let_model_speak(TurnWork& work, View view) {
   TERTULIA_CO_TRY(each_before(work, "before_model_call", [&](Middleware& one, TurnContext& turn) {
     return one.before_model_call(turn, request);
   }));
+  tell_receipt(work, request);
   start_call(work, std::move(request), talk);
   Result<ModelResponse> response = co_await ask(work, talk);
   if (!response) co_return std::move(response).error();

@@ -24,18 +24,6 @@ std::string system_text(const TurnWork& work) {
   return text;
 }
 
-// What was retrieved for the message, and what middleware wants to be read.
-std::vector<ContextItem> context_of(const TurnWork& work) {
-  std::vector<ContextItem> context = work.context;
-  for (std::size_t i = 0; i < work.shown.size(); ++i) {
-    context.push_back({.tier = Tier::kProcedure,
-                       .id = "middleware/" + std::to_string(i),
-                       .source = "middleware",
-                       .text = work.shown[i]});
-  }
-  return context;
-}
-
 Result<Assembled> assemble(const TurnWork& work, const ModelInfo& info,
                            const std::vector<ToolDefinition>& tools) {
   TERTULIA_TRY_AS(const HistoryOverlay overlay, overlay_in(work.state.branch));
@@ -43,7 +31,8 @@ Result<Assembled> assemble(const TurnWork& work, const ModelInfo& info,
                         .tools = tools,
                         .history = work.transcript,
                         .current = work.draft.messages(),
-                        .context = context_of(work),
+                        .context = work.context,
+                        .shown = work.shown,
                         .pins = overlay.pins_in(work.transcript),
                         .summary = overlay.summary_of(work.transcript),
                         .hidden_before = overlay.hidden_before,
@@ -60,7 +49,6 @@ Event iteration_event(const TurnWork& work) {
   return event;
 }
 
-// Told at once, stored with the turn.
 void add_receipt(TurnWork& work, const Receipt& receipt) {
   Event event;
   event.kind = EventKind::kReceipt;
@@ -73,23 +61,6 @@ void add_receipt(TurnWork& work, const Receipt& receipt) {
        .name = {},
        .payload = event.data.text()});
   work.live->log.add(std::move(event));
-}
-
-// Who was shown it, when, and how it compares to the one before.
-void finish_receipt(TurnWork& work, Receipt& receipt, const std::string& model, const View& view,
-                    const std::vector<ToolDefinition>& tools) {
-  receipt.session = work.key.session;
-  receipt.branch = work.branch;
-  receipt.turn = work.live->id();
-  receipt.iteration = work.iteration;
-  receipt.revision = work.revision;
-  receipt.made_at = work.engine.env.clock().now();
-  receipt.model = model;
-  receipt.prompt_hash = hash_of_prompt(model, view, tools);
-  SentPrompt sent{view, tools.empty() ? std::string() : hash_of(text_of_tools(tools))};
-  if (work.trail->last) receipt.shared_prefix = shared_prefix(*work.trail->last, sent);
-  work.trail->last = std::move(sent);
-  work.history_tokens = tokens_in(receipt, Tier::kHistory);
 }
 
 }  // namespace
@@ -107,11 +78,27 @@ Task<Result<View>> prepare_view(TurnWork& work) {
   }
   work.shown.clear();
   work.live->log.add(iteration_event(work));
-  View view = made.view.with_trailing(work.draft);
-  finish_receipt(work, made.receipt, info.name, view, tools);
-  add_receipt(work, made.receipt);
+  work.receipt = std::move(made.receipt);
+  work.receipt.model = info.name;
+  work.receipt.iteration = work.iteration;
   std::move(made.parts.begin(), made.parts.end(), std::back_inserter(work.prompt_parts));
-  co_return view;
+  co_return made.view.with_trailing(work.draft);
+}
+
+void tell_receipt(TurnWork& work, const ModelRequest& request) {
+  Receipt& receipt = work.receipt;
+  receipt.session = work.key.session;
+  receipt.branch = work.branch;
+  receipt.turn = work.live->id();
+  receipt.revision = work.revision;
+  receipt.made_at = work.engine.env.clock().now();
+  receipt.prompt_hash = hash_of_prompt(receipt.model, request.view, request.tools);
+  SentPrompt sent{request.view,
+                  request.tools.empty() ? std::string() : hash_of(text_of_tools(request.tools))};
+  if (work.trail->last) receipt.shared_prefix = shared_prefix(*work.trail->last, sent);
+  work.trail->last = std::move(sent);
+  work.history_tokens = tokens_in(receipt, Tier::kHistory);
+  add_receipt(work, receipt);
 }
 
 Task<Result<void>> keep_prompt_parts(TurnWork& work) {

@@ -40,8 +40,8 @@ bool hands_back(const TurnWork& work) {
 // docs/life-of-a-turn.md tells each step; the numbers are the same. Step 1, what a crash left, is done before
 // the loop begins: the work then starts with a response whose calls are open, or with an answer.
 Task<Result<void>> run_steps(TurnWork& work) {
-  if (!work.response && !work.answered) co_await recall_memory(work);  // 2
   TERTULIA_CO_TRY(hook_before_turn(work));
+  if (!work.response && !work.answered) co_await recall_memory(work);  // 2
   while (!work.answered) {
     TERTULIA_CO_TRY(check_stop(work));
     if (!work.response) {

@@ -124,6 +124,8 @@ struct TurnWork {
   std::vector<ToolCallRecord> tool_records;
   std::uint64_t asset_count = 0;
   std::vector<Record> receipts;
+  // Of the prompt that is about to be sent.
+  Receipt receipt;
   // Texts of the turn's prompts that no transcript has.
   std::vector<PromptPart> prompt_parts;
   // What was retrieved for the turn's message.
@@ -168,6 +170,8 @@ Task<Result<View>> prepare_view(TurnWork& work);
 // The history before message `before` becomes a summary. False if it did not: nothing has changed then.
 Task<bool> summarise_history(TurnWork& work, std::uint64_t before);
 Task<Result<void>> let_model_speak(TurnWork& work, View view);
+// Who was shown what, told at once and stored with the turn: the request as it is sent.
+void tell_receipt(TurnWork& work, const ModelRequest& request);
 // Adds the texts of the turn's prompts that are not stored yet to its receipts.
 Task<Result<void>> keep_prompt_parts(TurnWork& work);
 // If the conversation ends with this turn, adds its episode.

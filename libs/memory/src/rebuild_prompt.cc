@@ -124,6 +124,12 @@ class Rebuilding {
   }
 
   Result<void> take_current(const ReceiptItem& item) {
+    if (!item.text.empty()) {
+      TERTULIA_TRY_AS(const PromptPart text, part(item));
+      TERTULIA_TRY_AS(Message message, context_message(item.tier, {}, text.text, {}, *tokenizer_));
+      trailing_.push_back(std::move(message));
+      return {};
+    }
     const auto messages = turn_->messages();
     const auto found = std::find_if(messages.begin(), messages.end(),
                                     [&](const Message& message) { return message.id().text() == item.id; });

@@ -41,6 +41,7 @@ class Assembly {
     share_out();
     TERTULIA_TRY(add_system());
     add_tools();
+    TERTULIA_TRY(add_shown());
     add_current();
     TERTULIA_TRY(check_fixed());
     TERTULIA_TRY(add_context());
@@ -92,6 +93,20 @@ class Assembly {
           item_of(Tier::kCurrent, message.id().text(), number(tokens) + kTokensPerMessage));
       current_tokens_ += number(tokens) + kTokensPerMessage;
     }
+  }
+
+  Result<void> add_shown() {
+    for (const std::string& text : parts_.shown) {
+      const Tokens tokens{tokenizer_.count(text)};
+      TERTULIA_TRY_AS(Message message, context_message(Tier::kCurrent, {}, text, tokens, tokenizer_));
+      ReceiptItem item =
+          item_of(Tier::kCurrent, "shown", number(tokens) + kTokensPerMessage + kTokensPerContext);
+      item.text = add_part({}, {}, text);
+      current_tokens_ += number(item.tokens);
+      current_items_.push_back(std::move(item));
+      shown_.push_back(std::move(message));
+    }
+    return {};
   }
 
   std::uint64_t fixed() const { return system_tokens_ + tools_tokens_ + current_tokens_ + reserve_; }
@@ -257,6 +272,7 @@ class Assembly {
     if (behind) {
       TERTULIA_TRY_AS(view, view.with_trailing(std::move(context_)));
     }
+    TERTULIA_TRY_AS(view, view.with_trailing(std::move(shown_)));
     made_.view = std::move(view);
     std::move(current_items_.begin(), current_items_.end(), std::back_inserter(items_));
     if (tools_item_) items_.push_back(*std::move(tools_item_));
@@ -293,6 +309,7 @@ class Assembly {
   std::optional<ReceiptItem> tools_item_;
   std::vector<Message> leading_;
   std::vector<Message> context_;
+  std::vector<Message> shown_;
   std::optional<Message> summary_;
   PrunedHistory pruned_;
   Assembled made_;
@@ -332,7 +349,8 @@ std::string text_of_tools(std::span<const ToolDefinition> tools) {
 
 Result<Message> context_message(Tier tier, std::string_view source, std::string_view text, Tokens tokens,
                                 const Tokenizer& tokenizer) {
-  const std::string from = source.empty() ? std::string(name_of(tier)) : std::string(source);
+  const bool named = !source.empty() || tier == Tier::kCurrent;
+  const std::string from = named ? std::string(source) : std::string(name_of(tier));
   return synthetic(Role::kContext, Origin::kSynthetic, from, text, tokens, tokenizer);
 }
 

@@ -71,6 +71,9 @@ struct ViewParts {
   std::span<const Message> current{};
   // In each tier the best first.
   std::vector<ContextItem> context{};
+  // Texts that are shown whatever they cost, behind the history and before the current turn: what middleware
+  // has to say.
+  std::vector<std::string> shown{};
   // Places in the history of messages that always stay. Those beyond its end are passed over.
   std::vector<std::uint64_t> pins{};
   // Passed over if it covers more than there is: a fork from before it.
