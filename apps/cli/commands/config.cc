@@ -4,6 +4,8 @@
 #include "tertulia/base/json.h"
 
 #include "commands.h"
+#include "host/host_plan.h"
+#include "host/host_settings.h"
 #include "settings.h"
 
 namespace tertulia::cli {
@@ -11,6 +13,7 @@ namespace {
 
 Result<void> check(const Context& context) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  TERTULIA_TRY(plan_host(config, process_environment()));
   const std::string file = config.file() ? config.file()->string() : "";
   if (context.out.json) {
     context.out.line(to_text(JsonObject{{"ok", true}, {"file", file.empty() ? Json() : Json(file)}}));
@@ -23,8 +26,10 @@ Result<void> check(const Context& context) {
 
 Result<void> explain(const Context& context) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  std::vector<ExplainedSetting> settings = config.explain();
+  for (ExplainedSetting& setting : explain_tables(config)) settings.push_back(std::move(setting));
   std::vector<std::vector<std::string>> rows;
-  for (const ExplainedSetting& setting : config.explain()) {
+  for (const ExplainedSetting& setting : settings) {
     if (context.out.json) {
       context.out.line(to_text(JsonObject{
           {"key", setting.key}, {"value", setting.value}, {"origin", setting.origin}, {"doc", setting.doc}}));
@@ -32,6 +37,21 @@ Result<void> explain(const Context& context) {
     rows.push_back({setting.key, setting.value, setting.origin, setting.doc});
   }
   if (!context.out.json) context.out.table({"setting", "value", "from", "what it is"}, rows);
+  return {};
+}
+
+// As the guide has it: docs/guides/configuration.md.
+Result<void> reference(const Context& context) {
+  if (!context.out.json)
+    context.out.line("| key | what it may be | default | what it is |\n|---|---|---|---|");
+  for (const ConfigKey& key : config_reference(all_settings({}))) {
+    if (context.out.json) {
+      context.out.line(to_text(
+          JsonObject{{"key", key.key}, {"type", key.type}, {"default", key.fallback}, {"doc", key.doc}}));
+    } else {
+      context.out.line(reference_row(key));
+    }
+  }
   return {};
 }
 
@@ -44,6 +64,8 @@ void add_config(CLI::App& app, Context& context) {
       ->callback([&context] { context.run([&] { return check(context); }); });
   command->add_subcommand("explain", "Show each setting, its value and where it came from")
       ->callback([&context] { context.run([&] { return explain(context); }); });
+  command->add_subcommand("reference", "List every key that there can be, as a table in Markdown")
+      ->callback([&context] { context.run([&] { return reference(context); }); });
 }
 
 }  // namespace tertulia::cli

@@ -24,6 +24,29 @@ bool is_empty(const SettingValue& value) {
   return text != nullptr && text->empty();
 }
 
+RawSetting raw_of(const std::string& key, const ConfigNode& node) {
+  RawSetting raw{.key = key,
+                 .value = UnfitValue{"a date or time"},
+                 .source = RawSetting::Source::kFile,
+                 .origin = node.origin};
+  if (const auto* flag = std::get_if<bool>(&node.value)) raw.value = *flag;
+  if (const auto* number = std::get_if<std::int64_t>(&node.value)) raw.value = *number;
+  if (const auto* text = std::get_if<std::string>(&node.value)) raw.value = *text;
+  if (std::holds_alternative<double>(node.value)) raw.value = UnfitValue{"a fraction"};
+  if (std::holds_alternative<ConfigNode::Table>(node.value)) raw.value = UnfitValue{"a table"};
+  const auto* list = std::get_if<ConfigNode::List>(&node.value);
+  if (list == nullptr) return raw;
+  std::vector<std::string> texts;
+  for (const ConfigNode& each : *list) {
+    if (const auto* text = std::get_if<std::string>(&each.value)) texts.push_back(*text);
+  }
+  raw.value = UnfitValue{"a list of other things"};
+  if (texts.size() == list->size()) raw.value = std::move(texts);
+  return raw;
+}
+
+}  // namespace
+
 Error bad_config(std::vector<std::string> problems) {
   const std::size_t count = problems.size();
   if (count > kMostProblems) {
@@ -35,8 +58,6 @@ Error bad_config(std::vector<std::string> problems) {
   for (const std::string& problem : problems) sentence += "\n  " + problem;
   return Error(ErrorCode::kBadConfig, std::move(sentence)).with("problems", std::move(problems));
 }
-
-}  // namespace
 
 // Collects what the sources say, in their order, and every problem on the way.
 class ConfigLoader {
@@ -51,6 +72,7 @@ class ConfigLoader {
     for (const Setting& setting : settings_.all()) {
       config_.entries_.push_back({setting, setting.fallback, "default"});
     }
+    config_.home_ = context_.home;
     find_file();
     if (config_.file_) read_file_source();
     read_environment();
@@ -91,7 +113,10 @@ class ConfigLoader {
     context_.file_directory = path.parent_path();
     const Result<FileInfo> info = context_.files.info(path);
     context_.file_is_world_readable = info && info->world_readable;
-    read_toml(*text, printable(path.string()), settings_, values_, problems_);
+    TomlContent content = read_toml(*text, printable(path.string()), settings_, sources_.tables, problems_);
+    values_ = std::move(content.values);
+    config_.tables_ = std::move(content.tables);
+    config_.file_is_world_readable_ = context_.file_is_world_readable;
     wipe(*text);
   }
 
@@ -202,6 +227,30 @@ const std::vector<std::string>& Config::strings(std::string_view key) const {
 
 std::shared_ptr<const Secret> Config::secret(std::string_view key) const {
   return std::get<std::shared_ptr<const Secret>>(value_of(key, SettingType::kSecret));
+}
+
+const ConfigNode* ConfigNode::find(std::string_view name) const {
+  const Table* members = std::get_if<Table>(&value);
+  if (members == nullptr) return nullptr;
+  const auto found = std::ranges::find(*members, name, &Table::value_type::first);
+  return found == members->end() ? nullptr : &found->second;
+}
+
+const ConfigNode* Config::table(std::string_view name) const {
+  const auto found = std::ranges::find(tables_, name, &ConfigNode::Table::value_type::first);
+  return found == tables_.end() ? nullptr : &found->second;
+}
+
+Result<SettingValue> Config::read(const Setting& setting, const ConfigNode& node, FileSystem& files) const {
+  return convert(setting, raw_of(setting.key, node),
+                 {.files = files,
+                  .home = home_,
+                  .file_directory = file_ ? file_->parent_path() : Path(),
+                  .file_is_world_readable = file_is_world_readable_});
+}
+
+std::string setting_text(const Setting& setting, const SettingValue& value) {
+  return value_text(setting, value);
 }
 
 std::vector<ExplainedSetting> Config::explain() const {

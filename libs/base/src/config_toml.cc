@@ -73,9 +73,16 @@ void assign(RawSetting& raw, const toml::node& node) {
 
 class Reader {
  public:
-  Reader(const std::string& name, const Settings& settings, std::vector<RawSetting>& values,
-         std::vector<std::string>& problems)
-      : name_(name), settings_(settings), known_(settings.keys()), values_(values), problems_(problems) {}
+  Reader(const std::string& name, const Settings& settings, const std::vector<std::string>& tables,
+         TomlContent& content, std::vector<std::string>& problems)
+      : name_(name),
+        settings_(settings),
+        tables_(tables),
+        known_(settings.keys()),
+        content_(content),
+        problems_(problems) {
+    known_.insert(known_.end(), tables.begin(), tables.end());
+  }
 
   void table(const toml::table& table, const std::string& prefix) {
     for (const auto& [name, node] : table) {
@@ -91,11 +98,19 @@ class Reader {
 
  private:
   void member(const std::string& key, std::string origin, const toml::node& node) {
+    if (std::ranges::find(tables_, key) != tables_.end()) {
+      if (!node.is_table()) {
+        problems_.push_back(origin + ": " + key + ": must be a table, written as [" + key + ".NAME]");
+        return;
+      }
+      content_.tables.emplace_back(key, node_of(node, std::move(origin)));
+      return;
+    }
     if (settings_.find(key) != nullptr) {
       RawSetting raw{
           .key = key, .value = false, .source = RawSetting::Source::kFile, .origin = std::move(origin)};
       assign(raw, node);
-      values_.push_back(std::move(raw));
+      content_.values.push_back(std::move(raw));
       return;
     }
     const toml::table* inner = node.as_table();
@@ -107,31 +122,56 @@ class Reader {
                         did_you_mean(key, known_));
   }
 
+  // toml++ bounds the nesting of what it has parsed.
+  ConfigNode node_of(const toml::node& node, std::string origin) const {
+    ConfigNode made{.origin = std::move(origin)};
+    if (const auto* flag = node.as_boolean()) made.value = flag->get();
+    if (const auto* number = node.as_integer()) made.value = number->get();
+    if (const auto* fraction = node.as_floating_point()) made.value = fraction->get();
+    if (const auto* text = node.as_string()) made.value = text->get();
+    if (const toml::array* array = node.as_array()) {
+      ConfigNode::List list;
+      for (const toml::node& each : *array) list.push_back(node_of(each, place(each.source().begin)));
+      made.value = std::move(list);
+    }
+    if (const toml::table* inner = node.as_table()) {
+      ConfigNode::Table members;
+      for (const auto& [name, each] : *inner) {
+        members.emplace_back(name.str(), node_of(each, place(name.source().begin)));
+      }
+      made.value = std::move(members);
+    }
+    return made;
+  }
+
   const std::string& name_;
   const Settings& settings_;
+  const std::vector<std::string>& tables_;
   std::vector<std::string> known_;
-  std::vector<RawSetting>& values_;
+  TomlContent& content_;
   std::vector<std::string>& problems_;
 };
 
 }  // namespace
 
-void read_toml(std::string_view text, const std::string& name, const Settings& settings,
-               std::vector<RawSetting>& values, std::vector<std::string>& problems) {
+TomlContent read_toml(std::string_view text, const std::string& name, const Settings& settings,
+                      const std::vector<std::string>& tables, std::vector<std::string>& problems) {
+  TomlContent content;
   if (std::ranges::count(text, '.') > kMostDots) {
     problems.push_back(name + ": more than " + std::to_string(kMostDots) +
                        " dots: no configuration nests so deep");
-    return;
+    return content;
   }
-  Reader reader(name, settings, values, problems);
+  Reader reader(name, settings, tables, content, problems);
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
     problems.push_back(reader.place(error.source().begin) + ": " +
                        printable(error.description(), kShownBytes));
-    return;
+    return content;
   }
   reader.table(parsed.table(), "");
+  return content;
 }
 
 }  // namespace tertulia

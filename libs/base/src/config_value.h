@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "tertulia/base/config.h"
 #include "tertulia/base/result.h"
 #include "tertulia/base/setting.h"
 
@@ -42,9 +43,15 @@ Result<SettingValue> convert(const Setting& setting, const RawSetting& raw, cons
 // As it could stand in the file.
 std::string value_text(const Setting& setting, const SettingValue& value);
 
-// Reads TOML. A value goes to `values`; a problem to `problems`, with its place. `name` is how messages call
-// the file.
-void read_toml(std::string_view text, const std::string& name, const Settings& settings,
-               std::vector<RawSetting>& values, std::vector<std::string>& problems);
+// What a file says: values of settings, and the tables that are kept as they stand.
+struct TomlContent {
+  std::vector<RawSetting> values;
+  ConfigNode::Table tables;
+};
+
+// Reads TOML. A problem goes to `problems`, with its place. `name` is how messages call the file. The top
+// level tables named in `tables` are kept.
+TomlContent read_toml(std::string_view text, const std::string& name, const Settings& settings,
+                      const std::vector<std::string>& tables, std::vector<std::string>& problems);
 
 }  // namespace tertulia

@@ -334,5 +334,27 @@ TEST(Setting, HasAVariableAndAFlag) {
 
 TEST(Environment, IsThatOfTheProcess) { EXPECT_FALSE(process_environment().at("PATH").empty()); }
 
+TEST_F(ConfigTest, ATableWithNamesOfTheUsersOwnIsKeptAsItStands) {
+  write(kFile, "name = \"x\"\n[agents.helper]\nmodel = \"fast\"\nscores = [0.5, 1]\nhome = \"~/work\"\n");
+  const Config config =
+      load_config(settings(), env_.files(), {.environment = environment_, .flags = {}, .tables = {"agents"}})
+          .value();
+  const ConfigNode* helper = config.table("agents")->find("helper");
+  ASSERT_NE(helper, nullptr);
+  EXPECT_EQ(std::get<std::string>(helper->find("model")->value), "fast");
+  EXPECT_THAT(helper->find("model")->origin, HasSubstr("config.toml:3:1"));
+  EXPECT_EQ(std::get<double>(std::get<ConfigNode::List>(helper->find("scores")->value)[0].value), 0.5);
+  EXPECT_EQ(config.table("models"), nullptr);
+  const Setting home = Setting::path("home", "", "");
+  EXPECT_EQ(std::get<std::string>(config.read(home, *helper->find("home"), env_.files()).value()),
+            "/home/ada/work");
+  const Result<SettingValue> wrong = config.read(home, *helper->find("scores"), env_.files());
+  EXPECT_THAT(wrong.error().message(), HasSubstr("must be a path, not a list of other things"));
+}
+
+TEST_F(ConfigTest, ATableThatNobodyKeepsIsUnknown) {
+  EXPECT_FALSE(load("[agents.helper]\nmodel = \"fast\"\n").ok());
+}
+
 }  // namespace
 }  // namespace tertulia

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tertulia/base/result.h"
@@ -27,6 +28,24 @@ struct ConfigSources {
   Environment environment;
   // Key and text, for example {"log.level", "debug"}.
   std::vector<std::pair<std::string, std::string>> flags;
+  // Tables of the file whose members have names of the user's own, such as [agents.helper]. They are kept as
+  // they stand, for Config::table().
+  std::vector<std::string> tables{};
+};
+
+// A value as it stands in the file, with its place.
+struct ConfigNode {
+  using List = std::vector<ConfigNode>;
+  // In the order of the names.
+  using Table = std::vector<std::pair<std::string, ConfigNode>>;
+
+  // Nothing: a date or a time, which no setting is.
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Table> value{};
+  // "config.toml:3:1".
+  std::string origin{};
+
+  // Null if it is no table, or has no such member.
+  const ConfigNode* find(std::string_view name) const;
 };
 
 // One setting with where its value came from, for `config explain`.
@@ -54,6 +73,13 @@ class Config {
   // Null if it is not set.
   std::shared_ptr<const Secret> secret(std::string_view key) const;
 
+  // One of ConfigSources::tables, or null if the file has none of the name.
+  const ConfigNode* table(std::string_view name) const;
+  // What `node` says for a setting, by the rules of its type: ranges, choices, paths relative to the file,
+  // secrets that may stand in a file of their own. The sentence of an error is what follows the place and the
+  // key.
+  Result<SettingValue> read(const Setting& setting, const ConfigNode& node, FileSystem& files) const;
+
   // In the order of declaration.
   std::vector<ExplainedSetting> explain() const;
   // The file that was read, if any.
@@ -70,7 +96,17 @@ class Config {
 
   std::vector<Entry> entries_;
   std::optional<Path> file_;
+  ConfigNode::Table tables_;
+  // What reading a value needs to know of where it stands.
+  std::string home_;
+  bool file_is_world_readable_ = false;
 };
+
+// kBadConfig with these problems, in the sentence and one by one in the fact "problems".
+Error bad_config(std::vector<std::string> problems);
+
+// A value as it could stand in the file; "set" or "not set" for a secret.
+std::string setting_text(const Setting& setting, const SettingValue& value);
 
 // kBadConfig with every problem in the sentence, and one by one in the fact "problems". A problem names the
 // file, line and column, the variable or the flag; the key; and the nearest known key where one was misspelt.

@@ -1,0 +1,243 @@
+#include "agent_keys.h"
+
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace tertulia {
+namespace {
+
+constexpr std::int64_t kMany = 1'000'000'000;
+
+const std::vector<std::string> kPermissions = {"ask", "allow", "deny"};
+
+// The names of an enumeration whose enumerators are counted from 0.
+template <class Enum>
+std::vector<std::string> names_up_to(Enum last) {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.emplace_back(name_of(static_cast<Enum>(i)));
+  return names;
+}
+
+template <class Enum>
+Enum named(const std::vector<std::string>& names, const SettingValue& value) {
+  const auto& name = std::get<std::string>(value);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<Enum>(i);
+  }
+  return Enum{};
+}
+
+// Builds the list. A key is declared with the member that it sets; the default is what the member begins
+// with.
+class Keys {
+ public:
+  std::vector<AgentKey> list;
+
+  void text(std::string key, std::string AgentSpec::* member, std::string doc) {
+    add(Setting::string(std::move(key), "", std::move(doc)),
+        [member](AgentPlan& plan, const SettingValue& value) {
+          plan.spec.*member = std::get<std::string>(value);
+        });
+  }
+
+  template <class Part, class Number>
+  void number(Part AgentSpec::* part, const std::string& key, Number Part::* member, std::int64_t least,
+              std::int64_t most, std::string doc) {
+    add(Setting::integer(key, static_cast<std::int64_t>(Part{}.*member), least, most, std::move(doc)),
+        [part, member](AgentPlan& plan, const SettingValue& value) {
+          plan.spec.*part.*member = static_cast<Number>(std::get<std::int64_t>(value));
+        });
+  }
+
+  void duration(const std::string& key, Duration AgentLimits::* member, std::string doc) {
+    add(Setting::duration(key, AgentLimits{}.*member, std::chrono::milliseconds(1),
+                          std::chrono::hours(24 * 366), std::move(doc)),
+        [member](AgentPlan& plan, const SettingValue& value) {
+          plan.spec.limits.*member = Duration(std::get<std::int64_t>(value));
+        });
+  }
+
+  void size(const std::string& key, std::uint64_t AgentLimits::* member, std::string doc) {
+    add(Setting::size(key, static_cast<std::int64_t>(AgentLimits{}.*member), 1, std::int64_t{64} << 20U,
+                      std::move(doc)),
+        [member](AgentPlan& plan, const SettingValue& value) {
+          plan.spec.limits.*member = static_cast<std::uint64_t>(std::get<std::int64_t>(value));
+        });
+  }
+
+  void flag(const std::string& key, bool MemoryConfig::* member, std::string doc) {
+    add(Setting::boolean(key, MemoryConfig{}.*member, std::move(doc)),
+        [member](AgentPlan& plan, const SettingValue& value) {
+          plan.spec.memory.*member = std::get<bool>(value);
+        });
+  }
+
+  void fraction(const std::string& key, double MemoryConfig::* member, std::string doc) {
+    char fallback[16];
+    std::snprintf(fallback, sizeof fallback, "%.2f", MemoryConfig{}.*member);
+    list.push_back(
+        {.setting = Setting::string(key, fallback, std::move(doc)),
+         .set_fraction = [member](AgentPlan& plan, double value) { plan.spec.memory.*member = value; }});
+  }
+
+  template <class Part, class Enum>
+  void choice(Part AgentPlan::* part, const std::string& key, Enum Part::* member, Enum fallback,
+              const std::vector<std::string>& names, std::string doc) {
+    add(Setting::choice(key, names[static_cast<std::size_t>(fallback)], names, std::move(doc)),
+        [part, member, names](AgentPlan& plan, const SettingValue& value) {
+          plan.*part.*member = named<Enum>(names, value);
+        });
+  }
+
+  template <class Enum>
+  void memory_choice(const std::string& key, Enum MemoryConfig::* member, Enum last, std::string doc) {
+    const auto names = names_up_to(last);
+    add(Setting::choice(key, names[static_cast<std::size_t>(MemoryConfig{}.*member)], names, std::move(doc)),
+        [member, names](AgentPlan& plan, const SettingValue& value) {
+          plan.spec.memory.*member = named<Enum>(names, value);
+        });
+  }
+
+  void add(Setting setting, std::function<void(AgentPlan&, const SettingValue&)> set) {
+    list.push_back({.setting = std::move(setting), .set = std::move(set)});
+  }
+};
+
+void add_character(Keys& keys) {
+  keys.text("name", &AgentSpec::name, "How it is called for people. Not given: as its table.");
+  keys.text("persona", &AgentSpec::persona, "Who it is; stands before the system prompt.");
+  keys.text("system_prompt", &AgentSpec::system_prompt, "What it is told before every conversation.");
+  keys.text("model", &AgentSpec::model,
+            "A name of [models], or a provider and a model. Not given: as [model] says.");
+  keys.add(
+      Setting::strings("tools", agent_plan({}).spec.tools,
+                       "What it may use: calculator, clock, end_conversation, fetch, post, files, process, "
+                       "and mcp.NAME for the tools of a server."),
+      [](AgentPlan& plan, const SettingValue& value) {
+        plan.spec.tools = std::get<std::vector<std::string>>(value);
+      });
+  const auto names = names_up_to(OnReturn::kReject);
+  keys.add(
+      Setting::choice("on_return", names[0], names, "When somebody comes back to a session that has ended."),
+      [names](AgentPlan& plan, const SettingValue& value) {
+        plan.spec.on_return = named<OnReturn>(names, value);
+      });
+}
+
+void add_permissions(Keys& keys) {
+  const PermissionPolicy usual;
+  constexpr auto kPart = &AgentPlan::permissions;
+  keys.choice(kPart, "permissions.read_only", &PermissionPolicy::read_only, usual.read_only, kPermissions,
+              "Tools that only read.");
+  keys.choice(kPart, "permissions.idempotent", &PermissionPolicy::idempotent, usual.idempotent, kPermissions,
+              "Tools that may run twice without harm.");
+  keys.choice(kPart, "permissions.unsafe", &PermissionPolicy::unsafe, usual.unsafe, kPermissions,
+              "All other tools.");
+  keys.add(Setting::boolean("permissions.unattended", usual.unattended,
+                            "Nobody is there to be asked: what would be asked about is denied."),
+           [](AgentPlan& plan, const SettingValue& value) {
+             plan.permissions.unattended = std::get<bool>(value);
+           });
+  keys.add(Setting::duration("permissions.timeout", usual.timeout, std::chrono::seconds(1),
+                             std::chrono::hours(24 * 366), "How long a question waits before it is denied."),
+           [](AgentPlan& plan, const SettingValue& value) {
+             plan.permissions.timeout = Duration(std::get<std::int64_t>(value));
+           });
+}
+
+void add_limits(Keys& keys) {
+  constexpr auto kPart = &AgentSpec::limits;
+  keys.number(kPart, "limits.max_iterations", &AgentLimits::max_iterations, 1, 10'000,
+              "Model calls in a turn; the last one gets no tools.");
+  keys.number(kPart, "limits.max_tool_rounds", &AgentLimits::max_tool_rounds, 0, 10'000,
+              "Rounds of tool calls in a turn.");
+  keys.number(kPart, "limits.max_tool_calls", &AgentLimits::max_tool_calls, 0, 1'000'000,
+              "Tool calls in a turn; 0 for no limit.");
+  keys.number(kPart, "limits.max_consecutive_errors", &AgentLimits::max_consecutive_errors, 1, 10'000,
+              "Tool errors one after the other.");
+  keys.number(kPart, "limits.parallel_tools", &AgentLimits::parallel_tools, 1, 1'000,
+              "Tools that run at a time in a turn.");
+  keys.duration("limits.tool_timeout", &AgentLimits::tool_timeout, "Of one tool call.");
+  keys.duration("limits.turn_timeout", &AgentLimits::turn_timeout, "Of a turn.");
+  keys.duration("limits.stream_idle_timeout", &AgentLimits::stream_idle_timeout,
+                "The longest silence of a model that speaks.");
+  keys.size("limits.tool_result_bytes", &AgentLimits::tool_result_bytes,
+            "What the model is shown of a tool's result.");
+  keys.size("limits.message_bytes", &AgentLimits::message_bytes, "Of one message.");
+  keys.number(kPart, "limits.queue", &AgentLimits::queue, 0, 1'000'000,
+              "Messages that may wait for a busy branch.");
+  keys.duration("limits.idle_timeout", &AgentLimits::idle_timeout, "A session without activity ends.");
+  keys.duration("limits.max_session", &AgentLimits::max_session, "A session ends.");
+}
+
+void add_memory(Keys& keys) {
+  constexpr auto kPart = &AgentSpec::memory;
+  keys.number(kPart, "memory.max_working_memory_tokens", &MemoryConfig::max_working_memory_tokens, 1, kMany,
+              "What one model call may hold, answer included.");
+  keys.number(kPart, "memory.output_reserve", &MemoryConfig::output_reserve, 0, kMany,
+              "Tokens kept free for the answer.");
+  keys.memory_choice("memory.pruning", &MemoryConfig::pruning, Pruning::kStepped,
+                     "How a history that does not fit is made to fit.");
+  keys.number(kPart, "memory.sliding_window_turns", &MemoryConfig::sliding_window_turns, 1, 1'000'000,
+              "Turns that the sliding window keeps.");
+  keys.number(kPart, "memory.min_history_messages", &MemoryConfig::min_history_messages, 0, 1'000'000,
+              "The newest messages that stay even over the budget.");
+  keys.memory_choice("memory.context_placement", &MemoryConfig::context_placement,
+                     ContextPlacement::kBeforeUser, "Where what was recalled stands.");
+  keys.flag("memory.episodic_enabled", &MemoryConfig::episodic_enabled, "Recalls earlier conversations.");
+  keys.memory_choice("memory.episodic_recall", &MemoryConfig::episodic_recall, RecallMode::kRecency,
+                     "By meaning, or the latest.");
+  keys.number(kPart, "memory.episodic_top_k", &MemoryConfig::episodic_top_k, 0, 1'000,
+              "How many earlier conversations.");
+  keys.number(kPart, "memory.episodic_retention_days", &MemoryConfig::episodic_retention_days, 1, 36'525,
+              "How long they are kept.");
+  keys.flag("memory.episodic_pii_detection", &MemoryConfig::episodic_pii_detection,
+            "Masks personal data before they are kept.");
+  keys.flag("memory.semantic_enabled", &MemoryConfig::semantic_enabled, "Looks knowledge up.");
+  keys.number(kPart, "memory.semantic_top_k", &MemoryConfig::semantic_top_k, 0, 1'000,
+              "How many pieces of it.");
+  keys.fraction("memory.semantic_min_score", &MemoryConfig::semantic_min_score, "How near a piece must be.");
+  keys.number(kPart, "memory.semantic_max_tokens", &MemoryConfig::semantic_max_tokens, 0, kMany,
+              "How much of it in all.");
+  keys.flag("memory.semantic_hybrid", &MemoryConfig::semantic_hybrid, "By words as well as by meaning.");
+  keys.flag("memory.semantic_rerank", &MemoryConfig::semantic_rerank, "Orders what was found once more.");
+  keys.flag("memory.procedural_enabled", &MemoryConfig::procedural_enabled, "Recalls procedures.");
+  keys.fraction("memory.procedural_min_score", &MemoryConfig::procedural_min_score,
+                "How well a procedure must fit.");
+  keys.flag("memory.procedural_learning", &MemoryConfig::procedural_learning,
+            "Learns procedures, which a person approves.");
+}
+
+}  // namespace
+
+const std::vector<AgentKey>& agent_keys() {
+  static const std::vector<AgentKey> kKeys = [] {
+    Keys keys;
+    add_character(keys);
+    add_permissions(keys);
+    add_limits(keys);
+    add_memory(keys);
+    return std::move(keys.list);
+  }();
+  return kKeys;
+}
+
+AgentPlan agent_plan(const AgentId& id) {
+  AgentPlan plan;
+  plan.spec.id = id;
+  plan.spec.name = id.text();
+  plan.spec.tools = {"calculator", "clock", "end_conversation"};
+  // It only ends what the model was asked to end.
+  plan.permissions.rules = {{.tool = "end_conversation", .permission = Permission::kAllow}};
+  return plan;
+}
+
+Result<Permission> permission_named(std::string_view name) {
+  for (std::size_t i = 0; i < kPermissions.size(); ++i) {
+    if (kPermissions[i] == name) return static_cast<Permission>(i);
+  }
+  return Error(ErrorCode::kOutOfRange, "must be one of ask, allow, deny");
+}
+
+}  // namespace tertulia

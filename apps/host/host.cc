@@ -1,0 +1,164 @@
+#include "host.h"
+
+#include <utility>
+
+#include "tertulia/base/nearest.h"
+#include "tertulia/tools/builtin_tools.h"
+#include "tertulia/tools/fetch_tool.h"
+#include "tertulia/tools/file_tools.h"
+#include "tertulia/tools/process_tool.h"
+
+#include "mcp_pool.h"
+
+namespace tertulia {
+namespace {
+
+Result<EgressPolicy> egress_of(const Config& config) {
+  EgressRules rules;
+  rules.allow_hosts = config.strings("tools.fetch.allow");
+  rules.deny_hosts = config.strings("tools.fetch.deny");
+  rules.allow_networks = config.strings("tools.fetch.allow_networks");
+  auto policy = EgressPolicy::make(std::move(rules));
+  if (!policy) return std::move(policy).error().in("tools.fetch");
+  return policy;
+}
+
+Result<ToolPtr> process_of(const Config& config) {
+  ProcessOptions options{.root = config.path("tools.process.root")};
+  for (const std::string& program : config.strings("tools.process.programs"))
+    options.programs.emplace_back(program);
+  options.shell = config.boolean("tools.process.shell");
+  options.network = config.boolean("tools.process.network");
+  options.require_confinement = config.boolean("tools.process.require_confinement");
+  options.limits.time = config.duration("tools.process.time");
+  auto tool = process_tool(std::move(options));
+  if (!tool) return std::move(tool).error().in("tools.process");
+  return tool;
+}
+
+// Puts a tool of ours into the registry, by its name in the configuration.
+Result<void> add_tool(ToolRegistry& registry, const std::string& name, const Config& config, Env& env) {
+  if (name == "calculator") return registry.add(calculator_tool());
+  if (name == "clock") return registry.add(clock_tool(env.clock()));
+  if (name == "end_conversation") return registry.add(end_conversation_tool());
+  if (name == "files") {
+    auto files =
+        file_tools(config.path("tools.files.root"), {.read_only = config.boolean("tools.files.read_only")});
+    if (!files) return std::move(files).error().in("tools.files");
+    return registry.add(*files);
+  }
+  if (name == "process") {
+    TERTULIA_TRY_AS(const ToolPtr tool, process_of(config));
+    return registry.add(tool);
+  }
+  TERTULIA_TRY_AS(EgressPolicy policy, egress_of(config));
+  return registry.add(name == "fetch" ? http_fetch_tool(std::move(policy))
+                                      : http_post_tool(std::move(policy)));
+}
+
+}  // namespace
+
+Host::~Host() {
+  // Turns that run are parked before the servers they use end.
+  agents_.clear();
+  engine_.reset();
+}
+
+Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions options) {
+  std::unique_ptr<Host> host(new Host);
+  TERTULIA_TRY_AS(host->plan_, plan_host(config, options.environment, *options.env));
+  TERTULIA_TRY_AS(ConfiguredStore open, open_configured_store(config, options.need, *options.env));
+  host->directory_ = open.directory;
+  host->sqlite_ = open.sqlite;
+  host->store_ = std::move(open.store);
+  TERTULIA_TRY_AS(host->engine_,
+                  Engine::open({.store = host->store_, .env = options.env, .recover = options.recover}));
+  host->mcp_ = std::make_unique<McpPool>(options.environment);
+  host->make_agents(config, options);
+  return host;
+}
+
+void Host::make_agents(const Config& config, const HostOptions& options) {
+  for (const auto& [name, plan] : plan_.agents) {
+    if (options.only && *options.only != name) continue;
+    agents_.emplace(name, make_agent(config, options, plan));
+  }
+  mcp_->connect();
+  // Recovery begins when an agent is added, and needs all of its tools.
+  for (auto& [name, agent] : agents_) {
+    if (!agent) continue;
+    if (Result<void> added = engine_->add(*agent); !added) agent = std::move(added).error();
+  }
+}
+
+Result<AgentDefinitionPtr> Host::make_agent(const Config& config, const HostOptions& options,
+                                            const AgentPlan& plan) {
+  auto definition = std::make_shared<AgentDefinition>();
+  definition->spec = plan.spec;
+  definition->permissions = plan.permissions;
+  if (options.unattended) definition->permissions->unattended = true;
+  definition->tools = std::make_shared<ToolRegistry>();
+  const std::string where = "agent '" + plan.spec.id.text() + "'";
+  auto model = configured_model(plan_, plan.spec.model, options.environment, *options.env);
+  if (!model) return std::move(model).error().in(where);
+  definition->model = model->model;
+  definition->model_name = model->name;
+  if (definition->spec.model.empty()) definition->spec.model = plan_.models.at("").name;
+  for (const std::string& tool : plan.spec.tools) {
+    if (tool.starts_with("mcp.")) {
+      const std::string server = tool.substr(4);
+      mcp_->add(plan_.mcp.at(server));
+      mcp_->attach(server, definition->tools);
+      continue;
+    }
+    auto added = add_tool(*definition->tools, tool, config, *options.env);
+    if (!added) return std::move(added).error().in(where);
+  }
+  return AgentDefinitionPtr(std::move(definition));
+}
+
+Result<AgentDefinitionPtr> Host::agent(std::string_view name) const {
+  const auto found = agents_.find(name);
+  if (found != agents_.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [id, plan] : plan_.agents) known.push_back(id);
+  return Error(ErrorCode::kNotFound, "there is no agent '" + std::string(name) + "'" +
+                                         did_you_mean(name, known) +
+                                         "; agents stand in [agents.NAME] of the configuration")
+      .with("agents", std::move(known));
+}
+
+std::vector<std::string> Host::agents() const {
+  std::vector<std::string> names;
+  for (const auto& [name, agent] : agents_) names.push_back(name);
+  return names;
+}
+
+std::map<std::string, McpStatus> Host::mcp() const { return mcp_->statuses(); }
+
+std::vector<std::string> Host::warnings() const {
+  std::vector<std::string> all = mcp_->warnings();
+  for (const auto& [name, agent] : agents_) {
+    if (!agent) all.push_back(agent.error().message());
+  }
+  return all;
+}
+
+Result<ConfiguredModel> configured_model(const HostPlan& plan, const std::string& name,
+                                         const Environment& environment, Env& env) {
+  const auto found = plan.models.find(name);
+  if (found != plan.models.end()) return make_model(found->second, env);
+  ModelConfig config;
+  config.name = name;
+  config.environment = environment;
+  auto model = make_model(config, env);
+  if (model || model.error().code() != ErrorCode::kModelNotFound) return model;
+  std::vector<std::string> known;
+  for (const auto& [id, each] : plan.models) {
+    if (!id.empty()) known.push_back(id);
+  }
+  if (known.empty()) return model;
+  return std::move(model).error().in("[models] has no '" + name + "'" + did_you_mean(name, known));
+}
+
+}  // namespace tertulia

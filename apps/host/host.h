@@ -1,0 +1,91 @@
+// The Host: everything that a configuration asks for, made and running. The command line and the server share
+// it.
+//
+//   auto config = load_config(host_settings(environment), real_env().files(), {.…, .tables = host_tables()});
+//   auto host = Host::open(*config, {.environment = environment}).value();
+//   AgentDefinitionPtr agent = host->agent("default").value();
+//   for (const Event& event : host->engine()->run(agent, {.text = "Hello"}, "user-123", {})) …
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tertulia/agent/engine.h"
+#include "tertulia/base/config.h"
+#include "tertulia/base/env.h"
+#include "tertulia/base/result.h"
+#include "tertulia/tools/mcp_server.h"
+
+#include "configured_store.h"
+#include "host_plan.h"
+
+namespace tertulia {
+
+class McpPool;
+
+struct HostOptions {
+  Environment environment = process_environment();
+  // Must outlive the host.
+  Env* env = &real_env();
+  // What a store that is not there means. Default: it is made.
+  StoreNeed need = StoreNeed::kCreate;
+  // Only this agent is made, with the MCP servers that it uses. None: all.
+  std::optional<std::string> only{};
+  // Nobody is there to answer: what would be asked about is denied, whatever the configuration says.
+  bool unattended = false;
+  // Turns that a crash left are finished as soon as their agent is there.
+  bool recover = true;
+};
+
+// Concurrency: any thread.
+// Ownership: what it hands out may be used as long as it lives; runs must have ended before.
+class Host {
+ public:
+  // kBadConfig with every problem; errors of the store. An agent whose model cannot be had (kModelKey, …) and
+  // a server that does not answer stop nobody else: see agent() and warnings().
+  static Result<std::unique_ptr<Host>> open(const Config& config, HostOptions options);
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  // kNotFound, naming the nearest; or why it could not be made.
+  Result<AgentDefinitionPtr> agent(std::string_view name) const;
+  // In the order of their names.
+  std::vector<std::string> agents() const;
+
+  const std::shared_ptr<Engine>& engine() const { return engine_; }
+  Store& store() const { return *store_; }
+  // Null for other kinds.
+  SqliteStore* sqlite() const { return sqlite_; }
+  const Path& directory() const { return directory_; }
+
+  const HostPlan& plan() const { return plan_; }
+  std::map<std::string, McpStatus> mcp() const;
+  // What is missing, in sentences.
+  std::vector<std::string> warnings() const;
+
+ private:
+  Host() = default;
+  void make_agents(const Config& config, const HostOptions& options);
+  Result<AgentDefinitionPtr> make_agent(const Config& config, const HostOptions& options,
+                                        const AgentPlan& plan);
+
+  HostPlan plan_;
+  std::shared_ptr<Store> store_;
+  SqliteStore* sqlite_ = nullptr;
+  Path directory_;
+  // Outlives the engine, whose turns use its tools.
+  std::unique_ptr<McpPool> mcp_;
+  std::map<std::string, Result<AgentDefinitionPtr>, std::less<>> agents_;
+  std::shared_ptr<Engine> engine_;
+};
+
+// The model of an agent's `model`: a name of [models], a provider and a model, or "" for [model].
+Result<ConfiguredModel> configured_model(const HostPlan& plan, const std::string& name,
+                                         const Environment& environment, Env& env = real_env());
+
+}  // namespace tertulia

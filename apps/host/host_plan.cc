@@ -1,0 +1,288 @@
+#include "host_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "tertulia/base/nearest.h"
+#include "tertulia/base/printable.h"
+
+#include "table_keys.h"
+
+namespace tertulia {
+namespace {
+
+constexpr std::size_t kShownBytes = 120;
+
+using Members = ConfigNode::Table;
+
+const Members& members_of(const ConfigNode* node) {
+  static const Members kNone;
+  const Members* members = node != nullptr ? std::get_if<Members>(&node->value) : nullptr;
+  return members != nullptr ? *members : kNone;
+}
+
+// The value of an agent's "limits.queue" stands in the table `limits`.
+const ConfigNode* find_key(const ConfigNode& table, std::string_view key) {
+  const std::size_t dot = key.find('.');
+  if (dot == std::string_view::npos) return table.find(key);
+  const ConfigNode* inner = table.find(key.substr(0, dot));
+  return inner != nullptr ? inner->find(key.substr(dot + 1)) : nullptr;
+}
+
+Json json_of(const ConfigNode& node) {
+  struct Maker {
+    Json operator()(std::monostate) const { return {}; }
+    Json operator()(bool flag) const { return flag; }
+    Json operator()(std::int64_t number) const { return number; }
+    Json operator()(double fraction) const { return std::isfinite(fraction) ? Json(fraction) : Json(); }
+    Json operator()(const std::string& text) const { return text; }
+    Json operator()(const ConfigNode::List& list) const {
+      JsonArray array;
+      for (const ConfigNode& each : list) array.push_back(json_of(each));
+      return array;
+    }
+    Json operator()(const Members& members) const {
+      JsonObject object;
+      for (const auto& [name, each] : members) object.append(name, json_of(each));
+      return object;
+    }
+  };
+  return std::visit(Maker(), node.value);
+}
+
+class Planner {
+ public:
+  Planner(const Config& config, const Environment& environment, Env& env)
+      : config_(config), environment_(environment), env_(env) {}
+
+  Result<HostPlan> plan() {
+    plan_models();
+    for (const auto& [name, node] : members_of(config_.table("mcp"))) plan_mcp(name, node);
+    for (const auto& [name, node] : members_of(config_.table("agents"))) plan_agent(name, node);
+    if (!plan_.agents.contains("default"))
+      plan_.agents.emplace("default", agent_plan(*AgentId::parse("default")));
+    check_tool_settings();
+    if (!problems_.empty()) return bad_config(std::move(problems_));
+    return std::move(plan_);
+  }
+
+ private:
+  void plan_models() {
+    ModelConfig usual;
+    usual.name = config_.string("model.name");
+    usual.provider.base_url = config_.string("model.base_url");
+    usual.provider.key = config_.secret("model.key");
+    usual.environment = environment_;
+    plan_.models[""] = std::move(usual);
+    for (const auto& [name, node] : members_of(config_.table("models"))) plan_model(name, node);
+  }
+
+  void plan_model(const std::string& name, const ConfigNode& node) {
+    const std::string prefix = "models." + name + ".";
+    if (!is_table(node, "models." + name)) return;
+    std::map<std::string, SettingValue> values;
+    std::vector<std::string> known;
+    for (const Setting& key : model_keys()) {
+      known.push_back(key.key);
+      values[key.key] = read(prefix, key, node.find(key.key));
+    }
+    report_unknown(prefix, node, known);
+    const auto text = [&](const char* key) { return std::get<std::string>(values[key]); };
+    ModelConfig model;
+    const std::string provider = text("provider");
+    model.name =
+        provider.empty() || text("model").empty() ? provider + text("model") : provider + "/" + text("model");
+    model.provider.base_url = text("base_url");
+    model.provider.key = std::get<std::shared_ptr<const Secret>>(values["key"]);
+    model.environment = environment_;
+    if (model.name.empty()) problem(node, "models." + name, "needs a provider or a model");
+    if (const std::string variable = text("key_env"); !variable.empty()) {
+      take_key(model, prefix, node, variable);
+    }
+    plan_.models[name] = std::move(model);
+  }
+
+  void take_key(ModelConfig& model, const std::string& prefix, const ConfigNode& node,
+                const std::string& variable) {
+    const ConfigNode& place = *node.find("key_env");
+    if (model.provider.key != nullptr)
+      return problem(place, prefix + "key_env", "stands beside a key: give one");
+    const auto found = environment_.find(variable);
+    // A key that is missing is told by whoever uses the model: others can go on.
+    if (found != environment_.end() && !found->second.empty()) {
+      model.provider.key = std::make_shared<const Secret>(found->second);
+    }
+  }
+
+  void plan_mcp(const std::string& name, const ConfigNode& node) {
+    Result<McpConfig> server = parse_mcp_config(name, json_of(node), environment_);
+    if (server) {
+      plan_.mcp.emplace(name, *std::move(server));
+      return;
+    }
+    // The error names the key, and the key has a place.
+    const ConfigNode* place = &node;
+    if (const auto* fact = server.error().fact("param")) {
+      const auto* param = std::get_if<std::string>(fact);
+      const std::string prefix = "mcp." + name + ".";
+      const ConfigNode* found = param != nullptr && param->starts_with(prefix)
+                                    ? find_key(node, param->substr(prefix.size()))
+                                    : nullptr;
+      if (found != nullptr) place = found;
+    }
+    problems_.push_back(place->origin + ": " + server.error().message());
+  }
+
+  void plan_agent(const std::string& name, const ConfigNode& node) {
+    const std::string prefix = "agents." + name + ".";
+    if (!is_table(node, "agents." + name)) return;
+    const Result<AgentId> id = AgentId::parse(name);
+    if (!id) return problem(node, "agents." + printable(name, kShownBytes), id.error().message());
+    AgentPlan plan = agent_plan(*id);
+    std::vector<std::string> known = {"permissions.tools"};
+    for (const AgentKey& key : agent_keys()) {
+      known.push_back(key.setting.key);
+      const ConfigNode* value = find_key(node, key.setting.key);
+      if (value != nullptr) set(plan, prefix, key, *value);
+    }
+    report_unknown(prefix, node, known);
+    if (plan.spec.name.empty()) plan.spec.name = name;
+    add_rules(plan, prefix + "permissions.tools.", find_key(node, "permissions.tools"));
+    check_agent(plan, prefix, node);
+    plan_.agents.emplace(name, std::move(plan));
+  }
+
+  void set(AgentPlan& plan, const std::string& prefix, const AgentKey& key, const ConfigNode& value) {
+    if (key.set) return key.set(plan, read(prefix, key.setting, &value));
+    double fraction = -1;
+    if (const auto* number = std::get_if<double>(&value.value)) fraction = *number;
+    if (const auto* number = std::get_if<std::int64_t>(&value.value)) fraction = static_cast<double>(*number);
+    if (!(fraction >= 0 && fraction <= 1)) {
+      return problem(value, prefix + key.setting.key, "must be a number from 0 to 1");
+    }
+    key.set_fraction(plan, fraction);
+  }
+
+  void add_rules(AgentPlan& plan, const std::string& prefix, const ConfigNode* tools) {
+    for (const auto& [tool, node] : members_of(tools)) {
+      const auto* text = std::get_if<std::string>(&node.value);
+      const Result<Permission> permission = permission_named(text != nullptr ? *text : "");
+      if (!permission) {
+        problem(node, prefix + printable(tool, kShownBytes), permission.error().message());
+        continue;
+      }
+      std::erase_if(plan.permissions.rules, [&](const PermissionRule& rule) { return rule.tool == tool; });
+      plan.permissions.rules.push_back({.tool = tool, .permission = *permission});
+    }
+  }
+
+  void check_agent(AgentPlan& plan, const std::string& prefix, const ConfigNode& node) {
+    // The list of models and servers is complete only now.
+    std::vector<std::string> known = {"calculator", "clock", "end_conversation", "fetch",
+                                      "post",       "files", "process"};
+    for (const auto& [name, server] : plan_.mcp) known.push_back("mcp." + name);
+    std::set<std::string> seen;
+    const ConfigNode* tools = node.find("tools");
+    for (const std::string& tool : plan.spec.tools) {
+      const ConfigNode& place = tools != nullptr ? *tools : node;
+      if (std::ranges::find(known, tool) == known.end()) {
+        problem(place, prefix + "tools",
+                "there is no tool '" + printable(tool, kShownBytes) + "'" + did_you_mean(tool, known) +
+                    (tool.starts_with("mcp.") ? "; servers stand in [mcp.NAME]" : ""));
+      } else if (!seen.insert(tool).second) {
+        problem(place, prefix + "tools", "names '" + tool + "' twice");
+      }
+      if (tool == "files" || tool == "process") needs_root_.emplace(tool, place.origin);
+    }
+    AgentSpec checked = plan.spec;
+    if (checked.model.empty()) checked.model = "offline";
+    checked.tools.clear();
+    if (const Result<void> fine = check_spec(checked); !fine) problem(node, prefix, fine.error().message());
+  }
+
+  void check_tool_settings() {
+    for (const auto& [tool, origin] : needs_root_) {
+      const std::string key = "tools." + tool + ".root";
+      if (!config_.path(key).empty()) continue;
+      problems_.push_back(origin + ": the tools of '" + tool + "' need " + key +
+                          ": the directory they may use");
+    }
+  }
+
+  SettingValue read(const std::string& prefix, const Setting& setting, const ConfigNode* node) {
+    if (node == nullptr) return setting.fallback;
+    Result<SettingValue> value = config_.read(setting, *node, env_.files());
+    if (value) return *std::move(value);
+    problem(*node, prefix + setting.key, value.error().message());
+    return setting.fallback;
+  }
+
+  bool is_table(const ConfigNode& node, const std::string& key) {
+    if (std::holds_alternative<Members>(node.value)) return true;
+    problem(node, printable(key, kShownBytes),
+            "must be a table, written as [" + printable(key, kShownBytes) + "]");
+    return false;
+  }
+
+  // Members of `node`, and of the tables in it, that no key in `known` speaks of.
+  void report_unknown(const std::string& prefix, const ConfigNode& node,
+                      const std::vector<std::string>& known, const std::string& inside = "") {
+    for (const auto& [name, member] : members_of(&node)) {
+      const std::string key = inside + name;
+      if (std::ranges::find(known, key) != known.end()) continue;
+      const bool enters =
+          std::ranges::any_of(known, [&](const auto& each) { return each.starts_with(key + "."); });
+      if (enters && std::holds_alternative<Members>(member.value)) {
+        report_unknown(prefix, member, known, key + ".");
+        continue;
+      }
+      std::string sentence = enters ? "must be a table" : "is not known" + did_you_mean(key, known);
+      problem(member, prefix + printable(key, kShownBytes), sentence);
+    }
+  }
+
+  void problem(const ConfigNode& node, const std::string& key, const std::string& sentence) {
+    problems_.push_back(node.origin + ": " + key + ": " + sentence);
+  }
+
+  const Config& config_;
+  const Environment& environment_;
+  Env& env_;
+  HostPlan plan_;
+  std::map<std::string, std::string> needs_root_;
+  std::vector<std::string> problems_;
+};
+
+// "set", for values that may be secrets, or what stands there.
+std::string shown(const std::string& key, const ConfigNode& node) {
+  const bool hidden = key.ends_with(".key") || key.find(".env.") != std::string::npos ||
+                      key.find(".headers.") != std::string::npos || key.ends_with(".url");
+  return hidden ? "set" : printable(to_text(json_of(node)), kShownBytes);
+}
+
+void explain_node(const std::string& key, const ConfigNode& node, std::vector<ExplainedSetting>& rows) {
+  if (!std::holds_alternative<Members>(node.value)) {
+    rows.push_back({key, shown(key, node), node.origin, ""});
+    return;
+  }
+  for (const auto& [name, member] : members_of(&node))
+    explain_node(key + "." + printable(name, 60), member, rows);
+}
+
+}  // namespace
+
+Result<HostPlan> plan_host(const Config& config, const Environment& environment, Env& env) {
+  return Planner(config, environment, env).plan();
+}
+
+std::vector<ExplainedSetting> explain_tables(const Config& config) {
+  std::vector<ExplainedSetting> rows;
+  for (const char* table : {"models", "agents", "mcp"}) {
+    if (const ConfigNode* node = config.table(table)) explain_node(table, *node, rows);
+  }
+  return rows;
+}
+
+}  // namespace tertulia

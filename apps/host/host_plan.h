@@ -1,0 +1,33 @@
+// What the configuration asks for, read and checked: models, agents and MCP servers by name. Nothing is
+// opened, started or sent.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tertulia/base/config.h"
+#include "tertulia/base/env.h"
+#include "tertulia/model/model_catalog.h"
+#include "tertulia/tools/mcp_config.h"
+
+#include "agent_keys.h"
+
+namespace tertulia {
+
+struct HostPlan {
+  // [models]; the one named "" is [model].
+  std::map<std::string, ModelConfig> models;
+  // By the id of the agent. `default` is always there.
+  std::map<std::string, AgentPlan> agents;
+  std::map<std::string, McpConfig> mcp;
+};
+
+// kBadConfig with every problem, each with its place, its key and the nearest known name.
+Result<HostPlan> plan_host(const Config& config, const Environment& environment, Env& env = real_env());
+
+// What is set in the tables, as `config explain` shows it. Secrets are not shown.
+std::vector<ExplainedSetting> explain_tables(const Config& config);
+
+}  // namespace tertulia

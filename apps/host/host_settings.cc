@@ -1,0 +1,101 @@
+#include "host_settings.h"
+
+#include "tertulia/tools/process_tool.h"
+
+#include "agent_keys.h"
+#include "table_keys.h"
+
+namespace tertulia {
+namespace {
+
+void add_tool_settings(Settings& settings) {
+  settings.add(
+      Setting::path("tools.files.root", "",
+                    "The directory that the tools of `files` see. Needed by agents that have them."));
+  settings.add(Setting::boolean("tools.files.read_only", false, "There is no tool that writes files."));
+  settings.add(Setting::strings(
+      "tools.fetch.allow", {"*"},
+      "Hosts that `fetch` and `post` may reach: \"example.com\", \"*.example.com\", \"*\"."));
+  settings.add(Setting::strings("tools.fetch.deny", {}, "Hosts that they may not reach. Wins."));
+  settings.add(
+      Setting::strings("tools.fetch.allow_networks", {},
+                       "Networks that may be reached although they are not public: \"10.1.0.0/16\"."));
+  settings.add(Setting::path("tools.process.root", "",
+                             "The directory in which programs run. Needed by agents that have `process`."));
+  settings.add(Setting::strings("tools.process.programs", {}, "What may be run, as absolute paths."));
+  settings.add(Setting::boolean("tools.process.shell", false, "A line may be given to /bin/sh."));
+  settings.add(Setting::boolean("tools.process.network", false, "Programs may use the network."));
+  settings.add(Setting::duration("tools.process.time", ProcessLimits{}.time, std::chrono::seconds(1),
+                                 std::chrono::hours(24), "How long one may run."));
+  settings.add(Setting::boolean("tools.process.require_confinement", false,
+                                "Refuses to begin where the system cannot shut programs off."));
+}
+
+std::string type_text(const Setting& setting) {
+  if (setting.type == SettingType::kInt) {
+    return "a whole number from " + std::to_string(setting.least) + " to " + std::to_string(setting.most);
+  }
+  if (setting.type != SettingType::kChoice) return std::string(describe(setting.type));
+  std::string words;
+  for (const std::string& choice : setting.choices) words += (words.empty() ? "" : ", ") + choice;
+  return "one of " + words;
+}
+
+ConfigKey row_of(const std::string& prefix, const Setting& setting) {
+  const bool secret = setting.type == SettingType::kSecret;
+  return {prefix + setting.key, type_text(setting), secret ? "" : setting_text(setting, setting.fallback),
+          setting.doc};
+}
+
+}  // namespace
+
+Settings host_settings(const Environment& environment) {
+  Settings settings;
+  add_base_settings(settings, environment);
+  settings.add(Setting::choice("store.kind", "sqlite", {"sqlite", "json"},
+                               "How conversations are kept in a data directory that is new."));
+  settings.add(Setting::secret("store.key", "The master key of an encrypted store, 32 bytes or more."));
+  settings.add(
+      Setting::string("model.name", "offline",
+                      "Who speaks: \"offline\", \"openai/gpt-4o\", \"anthropic/claude-sonnet-4-5\", …"));
+  settings.add(Setting::string(
+      "model.base_url", "",
+      "Where the provider is reached, if not at its own address: for llama.cpp, Ollama, vLLM."));
+  settings.add(
+      Setting::secret("model.key", "The key of the provider (else OPENAI_API_KEY, ANTHROPIC_API_KEY)."));
+  add_tool_settings(settings);
+  return settings;
+}
+
+std::vector<std::string> host_tables() { return {"models", "agents", "mcp"}; }
+
+std::vector<ConfigKey> config_reference(const Settings& settings) {
+  std::vector<ConfigKey> rows;
+  for (const Setting& setting : settings.all()) {
+    rows.push_back(row_of("", setting));
+    // Where it is depends on whose it is.
+    if (setting.key == "data") rows.back().fallback = "\"~/.local/share/tertulia\"";
+  }
+  for (const Setting& setting : model_keys()) rows.push_back(row_of("models.NAME.", setting));
+  for (const AgentKey& key : agent_keys()) {
+    ConfigKey row = row_of("agents.NAME.", key.setting);
+    if (key.set_fraction) {
+      row.type = "a number from 0 to 1";
+      row.fallback = std::get<std::string>(key.setting.fallback);
+    }
+    rows.push_back(std::move(row));
+  }
+  rows.push_back({"agents.NAME.permissions.tools.TOOL", "one of ask, allow, deny", "",
+                  "What holds for one tool, by its name."});
+  for (const McpKey& key : mcp_keys()) {
+    rows.push_back({"mcp.NAME." + key.key, key.type, key.fallback, key.doc});
+  }
+  return rows;
+}
+
+std::string reference_row(const ConfigKey& key) {
+  const std::string fallback = key.fallback.empty() ? "" : "`" + key.fallback + "`";
+  return "| `" + key.key + "` | " + key.type + " | " + fallback + " | " + key.doc + " |";
+}
+
+}  // namespace tertulia

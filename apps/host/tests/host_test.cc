@@ -1,0 +1,234 @@
+#include "host/host.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "host/host_settings.h"
+
+namespace tertulia {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class HostTest : public testing::Test {
+ protected:
+  HostTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "tertulia-host-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    environment_ = {{"HOME", directory_.string()}, {"PATH", "/usr/bin:/bin"}};
+  }
+  ~HostTest() override { std::filesystem::remove_all(directory_); }
+
+  Result<Config> load(const std::string& toml) {
+    const Path file = directory_ / "config.toml";
+    std::ofstream(file) << "data = \"data\"\n" << toml;
+    ::chmod(file.c_str(), 0600);
+    return load_config(host_settings(environment_), real_env().files(),
+                       {.file = file, .environment = environment_, .flags = {}, .tables = host_tables()});
+  }
+  Result<HostPlan> plan(const std::string& toml) {
+    TERTULIA_TRY_AS(const Config config, load(toml));
+    return plan_host(config, environment_);
+  }
+  // What is wrong with this file, with places such as ":3:1".
+  std::string problems(const std::string& toml) {
+    const Result<HostPlan> planned = plan(toml);
+    if (planned) return "none";
+    EXPECT_EQ(planned.error().code(), ErrorCode::kBadConfig);
+    return planned.error().message();
+  }
+  std::unique_ptr<Host> open(const std::string& toml, HostOptions options = {}) {
+    options.environment = environment_;
+    return Host::open(load(toml).value(), std::move(options)).value();
+  }
+  static std::vector<std::string> tools_of(const Host& host, std::string_view agent) {
+    std::vector<std::string> names;
+    const AgentDefinitionPtr definition = host.agent(agent).value();
+    for (const ToolEntry& entry : definition->tools->snapshot()->entries()) names.push_back(entry.name());
+    return names;
+  }
+
+  Path directory_;
+  Environment environment_;
+};
+
+TEST_F(HostTest, WithoutAnyConfigurationThereIsADefaultAgentThatSpeaksOffline) {
+  const auto host = open("");
+  EXPECT_THAT(host->agents(), ElementsAre("default"));
+  EXPECT_THAT(tools_of(*host, "default"), ElementsAre("calculator", "clock", "end_conversation"));
+  tertulia::Run run = host->engine()->run(host->agent("default").value(), {.text = "Add 10 and 20"}, "s", {});
+  EXPECT_THAT(run.result().value().text, HasSubstr("30"));
+  EXPECT_THAT(host->warnings(), ElementsAre());
+}
+
+TEST_F(HostTest, EveryKeyOfAnAgentReachesItsSpec) {
+  const HostPlan planned = plan(R"(
+[models.local]
+provider = "openai-compatible"
+model = "llama"
+base_url = "http://127.0.0.1:9"
+key_env = "LOCAL_KEY"
+[agents.helper]
+name = "Helper"
+persona = "A patient clerk."
+system_prompt = "Be brief."
+model = "local"
+tools = ["clock"]
+on_return = "fresh"
+permissions = { unsafe = "deny", timeout = "10s", tools = { clock = "ask" } }
+limits = { queue = 3, tool_timeout = "5s", message_bytes = "2KiB" }
+[agents.helper.memory]
+pruning = "sliding_window"
+semantic_min_score = 0.5
+episodic_enabled = false
+)")
+                               .value();
+  const AgentPlan& helper = planned.agents.at("helper");
+  EXPECT_EQ(helper.spec.name, "Helper");
+  EXPECT_EQ(helper.spec.persona, "A patient clerk.");
+  EXPECT_EQ(helper.spec.on_return, OnReturn::kFresh);
+  EXPECT_EQ(helper.permissions.unsafe, Permission::kDeny);
+  EXPECT_EQ(helper.permissions.timeout, std::chrono::seconds(10));
+  EXPECT_THAT(helper.permissions.rules, testing::Contains(PermissionRule{"clock", "", Permission::kAsk}));
+  EXPECT_EQ(helper.spec.limits.queue, 3U);
+  EXPECT_EQ(helper.spec.limits.tool_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(helper.spec.limits.message_bytes, 2048U);
+  EXPECT_EQ(helper.spec.memory.pruning, Pruning::kSlidingWindow);
+  EXPECT_DOUBLE_EQ(helper.spec.memory.semantic_min_score, 0.5);
+  EXPECT_FALSE(helper.spec.memory.episodic_enabled);
+  EXPECT_EQ(planned.models.at("local").name, "openai-compatible/llama");
+  EXPECT_EQ(planned.models.at("local").provider.base_url, "http://127.0.0.1:9");
+}
+
+TEST_F(HostTest, AProblemNamesItsPlaceItsKeyAndTheNearestKnownWord) {
+  EXPECT_THAT(problems("[agents.helper]\nmodle = \"offline\"\n"),
+              AllOf(HasSubstr("config.toml:3:1: agents.helper.modle: is not known (did you mean 'model'?)")));
+  EXPECT_THAT(problems("[agents.helper]\nlimits = { queu = 1 }\n"),
+              HasSubstr("agents.helper.limits.queu: is not known (did you mean 'limits.queue'?)"));
+  EXPECT_THAT(
+      problems("[agents.helper]\ntools = [\"clok\"]\n"),
+      HasSubstr("config.toml:3:1: agents.helper.tools: there is no tool 'clok' (did you mean 'clock'?)"));
+  EXPECT_THAT(problems("[agents.helper]\nlimits = { tool_timeout = 5 }\n"), HasSubstr("must be a duration"));
+  EXPECT_THAT(problems("[agents.helper]\nmemory = { semantic_min_score = 2 }\n"),
+              HasSubstr("a number from 0 to 1"));
+  EXPECT_THAT(problems("[agents.helper]\npermissions = { tools = { pay = \"maybe\" } }\n"),
+              HasSubstr("agents.helper.permissions.tools.pay: must be one of ask, allow, deny"));
+  EXPECT_THAT(problems("[agents.\"no good\"]\n"), HasSubstr("agents.no good"));
+  EXPECT_THAT(problems("[agents]\nhelper = 3\n"), HasSubstr("must be a table"));
+  EXPECT_THAT(problems("agents = 3\n"), HasSubstr("config.toml:2:1: agents: must be a table"));
+  EXPECT_THAT(problems("[mcp.files]\ncomand = \"x\"\n"),
+              AllOf(HasSubstr("config.toml:3:1: mcp.files.comand"), HasSubstr("did you mean 'command'?")));
+  EXPECT_THAT(problems("[mcp.files]\n"),
+              HasSubstr("config.toml:2:6: mcp.files needs either a command or a url"));
+  EXPECT_THAT(problems("[models.fast]\n"), HasSubstr("models.fast: needs a provider or a model"));
+}
+
+TEST_F(HostTest, AllProblemsAreToldAtOnce) {
+  EXPECT_THAT(
+      problems("[agents.a]\nx = 1\n[agents.b]\ny = 2\n[mcp.m]\nz = 3\n"),
+      AllOf(HasSubstr("agents.a.x"), HasSubstr("agents.b.y"), HasSubstr("mcp.m"), HasSubstr("3 problems")));
+}
+
+TEST_F(HostTest, ASecretIsNeverShown) {
+  const Config config = load(
+                            "[models.m]\nprovider = \"openai\"\nkey = \"sk-very-secret\"\n"
+                            "[mcp.s]\ncommand = \"x\"\nenv = { TOKEN = \"also-secret\" }\n")
+                            .value();
+  std::string all;
+  for (const ExplainedSetting& row : explain_tables(config)) all += row.key + "=" + row.value + "\n";
+  EXPECT_THAT(all, AllOf(HasSubstr("models.m.key=set"), HasSubstr("mcp.s.env.TOKEN=set")));
+  EXPECT_THAT(all, Not(HasSubstr("secret")));
+  EXPECT_THAT(problems("[models.m]\nkey = [\"sk-very-secret\"]\n"), Not(HasSubstr("sk-very-secret")));
+}
+
+TEST_F(HostTest, ToolsOfFilesNeedARootAndStayBelowIt) {
+  EXPECT_THAT(problems("[agents.a]\ntools = [\"files\"]\n"), HasSubstr("need tools.files.root"));
+  std::filesystem::create_directory(directory_ / "work");
+  const auto host =
+      open("[tools.files]\nroot = \"work\"\nread_only = true\n[agents.a]\ntools = [\"files\"]\n");
+  EXPECT_THAT(tools_of(*host, "a"), ElementsAre("read_file", "list_files", "search_files"));
+}
+
+TEST_F(HostTest, AnAgentThatCannotBeMadeStopsNobodyElse) {
+  const auto host = open("[agents.paid]\nmodel = \"openai/gpt-4o\"\n");
+  EXPECT_EQ(host->agent("paid").error().code(), ErrorCode::kModelKey);
+  EXPECT_TRUE(host->agent("default").ok());
+  EXPECT_THAT(host->warnings(), ElementsAre(HasSubstr("agent 'paid'")));
+}
+
+TEST_F(HostTest, AnAgentThatIsNotThereIsAnsweredWithTheNearest) {
+  const auto host = open("[agents.helper]\n");
+  const auto missing = host->agent("helpr");
+  EXPECT_EQ(missing.error().code(), ErrorCode::kNotFound);
+  EXPECT_THAT(missing.error().message(), HasSubstr("did you mean 'helper'?"));
+}
+
+TEST_F(HostTest, AServerThatDoesNotStartIsAWarningAndItsToolsAreMissing) {
+  const auto host =
+      open("[mcp.none]\ncommand = \"/nowhere/at-all\"\n[agents.a]\ntools = [\"clock\", \"mcp.none\"]\n");
+  EXPECT_THAT(tools_of(*host, "a"), ElementsAre("clock"));
+  EXPECT_THAT(host->warnings(), ElementsAre(HasSubstr("the MCP server 'none' is not there")));
+}
+
+// The smallest server: two tools, over pipes.
+constexpr const char* kServer = R"(
+const lines = require('readline').createInterface({ input: process.stdin });
+const tool = (name) => ({ name, description: name, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } });
+const answers = {
+  initialize: () => ({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'small', version: '1' } }),
+  'tools/list': () => ({ tools: [tool('one'), tool('two')] }),
+  'tools/call': ({ name }) => ({ content: [{ type: 'text', text: `${name} by ${process.pid}` }] }),
+};
+lines.on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, result: answers[method]?.(params) ?? {} }));
+});
+)";
+
+TEST_F(HostTest, AServerThatTwoAgentsUseRunsOnce) {
+  std::ofstream(directory_ / "server.cjs") << kServer;
+  const auto host =
+      open("[mcp.small]\ncommand = \"node\"\nargs = [\"" + (directory_ / "server.cjs").string() +
+           "\"]\n[agents.a]\ntools = [\"mcp.small\"]\n[agents.b]\ntools = [\"clock\", \"mcp.small\"]\n");
+  EXPECT_THAT(host->warnings(), ElementsAre());
+  EXPECT_THAT(tools_of(*host, "a"), ElementsAre("small__one", "small__two"));
+  EXPECT_THAT(tools_of(*host, "b"), ElementsAre("clock", "small__one", "small__two"));
+  EXPECT_EQ(host->mcp().at("small").tools, 2U);
+  EXPECT_EQ(host->agent("a").value()->tools->snapshot()->find("small__one")->tool,
+            host->agent("b").value()->tools->snapshot()->find("small__one")->tool);
+}
+
+TEST_F(HostTest, OnlyTheNamedAgentIsMade) {
+  const auto host =
+      open("[mcp.none]\ncommand = \"/nowhere\"\n[agents.a]\ntools = [\"mcp.none\"]\n", {.only = "default"});
+  EXPECT_THAT(host->agents(), ElementsAre("default"));
+  EXPECT_THAT(host->mcp(), testing::IsEmpty());
+}
+
+TEST_F(HostTest, NobodyThereToAnswerMeansDenied) {
+  EXPECT_FALSE(open("")->agent("default").value()->permissions->unattended);
+  EXPECT_TRUE(open("", {.unattended = true})->agent("default").value()->permissions->unattended);
+}
+
+TEST(ConfigurationGuide, ListsEveryKeyAsTheCodeHasIt) {
+  const char* root = std::getenv("TERTULIA_SOURCE_DIR");
+  ASSERT_NE(root, nullptr);
+  std::ifstream file(Path(root) / "docs/guides/configuration.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const ConfigKey& key : config_reference(host_settings({}))) {
+    EXPECT_THAT(text.str(), HasSubstr(reference_row(key) + "\n"));
+  }
+}
+
+}  // namespace
+}  // namespace tertulia
