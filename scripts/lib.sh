@@ -17,9 +17,11 @@ PACKAGES=(
   libclang-rt-19-dev
   libcli11-dev
   libcurl4-openssl-dev
+  libedit-dev
   libfmt-dev
   libgmock-dev
   libgtest-dev
+  libmd4c-dev
   libre2-dev
   libsodium-dev
   libsqlite3-dev
@@ -32,6 +34,7 @@ PACKAGES=(
   openssl
   pkg-config
   strace
+  tmux
 )
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then

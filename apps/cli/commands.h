@@ -30,6 +30,7 @@ struct Context {
 };
 
 void add_chat(CLI::App& app, Context& context);
+
 void add_tokens(CLI::App& app, Context& context);
 void add_config(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);
