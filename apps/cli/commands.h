@@ -29,8 +29,12 @@ struct Context {
   void run(const std::function<Result<void>()>& work);
 };
 
+void add_agents(CLI::App& app, Context& context);
+void add_approve(CLI::App& app, Context& context);
+// With `resume`.
 void add_chat(CLI::App& app, Context& context);
-
+void add_tools(CLI::App& app, Context& context);
+void add_turns(CLI::App& app, Context& context);
 void add_tokens(CLI::App& app, Context& context);
 void add_config(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);

@@ -51,6 +51,10 @@ void add_commands(CLI::App& app, Context& context) {
       "allowed · "
       "78 configuration");
   add_chat(app, context);
+  add_turns(app, context);
+  add_approve(app, context);
+  add_agents(app, context);
+  add_tools(app, context);
   add_sessions(app, context);
   add_branches(app, context);
   add_messages(app, context);

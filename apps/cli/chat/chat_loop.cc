@@ -35,6 +35,7 @@ class ChatLoop {
                  .complete = [this](const std::string& word) { return slash_completions(word, talk_); }}) {}
 
   Result<void> run() {
+    catch_interrupts(true);
     greet();
     if (options_.pick) {
       TERTULIA_TRY_AS(const bool stays, pick());
@@ -65,7 +66,7 @@ class ChatLoop {
               out_.styled(Style::kDim, std::string(version()) + " · ") +
               out_.styled(Style::kAccent, one_line(talk_.agent().spec.name)) +
               out_.styled(Style::kDim, " speaks through " + one_line(talk_.model())));
-    dim("/help lists commands · Alt-Enter begins a line · Ctrl-C stops an answer · Ctrl-D leaves");
+    dim("/help for commands · Alt-Enter for another line · Ctrl-C stops · Ctrl-D leaves");
   }
 
   // False: the person has left.
@@ -192,7 +193,7 @@ Result<void> follow_once(Talk& talk, Run run, const Context& context) {
                         ? make_rich_view(context.out)
                         : make_plain_view(context.out, screen || person);
   const auto outcome = follow_run(*talk.host().engine(), talk.key(), std::move(run), *view,
-                                  {.person = person, .colour = context.out.colour_err});
+                                  {.person = person, .deny = !person, .colour = context.out.colour_err});
   if (!outcome) return outcome.error();
   return {};
 }

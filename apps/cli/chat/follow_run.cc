@@ -33,11 +33,17 @@ class Interrupts {
         int signal = 0;
         if (sigwait(&set, &signal) != 0) return;
         MutexLock lock(mutex_);
+        if (run_ == nullptr && at_prompt_) continue;
         if (run_ == nullptr || stopping_) ::_exit(kExitInterrupted);
         stopping_ = true;
         run_->cancel();
       }
     }).detach();
+  }
+
+  void set_at_prompt() {
+    MutexLock lock(mutex_);
+    at_prompt_ = true;
   }
 
   void watch(Run* run) {
@@ -50,6 +56,7 @@ class Interrupts {
   Mutex mutex_;
   Run* run_ TERTULIA_GUARDED_BY(mutex_) = nullptr;
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
+  bool at_prompt_ TERTULIA_GUARDED_BY(mutex_) = false;
 };
 
 // One object for the program: its thread lives as long.
@@ -134,7 +141,9 @@ class Follower {
       question_.clear();
     }
     view_.show(event);
-    if (event.kind != EventKind::kPermissionAsked || !options_.person) return;
+    if (event.kind != EventKind::kPermissionAsked) return;
+    if (options_.deny) (void)engine_.answer(key_, event.call_id, {.choice = Answer::Choice::kDeny});
+    if (!options_.person) return;
     question_ = event.call_id;
     QuietKeyboard::forget();
     view_.ask(event, choices_line(options_.colour));
@@ -177,7 +186,10 @@ class Follower {
 
 }  // namespace
 
-void catch_interrupts() { interrupts(); }
+void catch_interrupts(bool at_prompt) {
+  Interrupts& all = interrupts();
+  if (at_prompt) all.set_at_prompt();
+}
 
 Result<TurnOutcome> follow_run(Engine& engine, const SessionKey& key, Run run, TurnView& view,
                                const FollowOptions& options) {

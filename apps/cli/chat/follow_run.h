@@ -11,6 +11,8 @@ namespace tertulia::cli {
 struct FollowOptions {
   // Somebody sits at a terminal and answers questions.
   bool person = false;
+  // Nobody does: what is asked is denied at once, and answers that were given before still hold.
+  bool deny = false;
   bool colour = false;
   // Called for every event, before it is shown.
   std::function<void(const Event&)> watch{};
@@ -21,6 +23,6 @@ Result<TurnOutcome> follow_run(Engine& engine, const SessionKey& key, Run run, T
 
 // From the first call on, SIGINT stops the turn that is followed; a second one, or one without a turn, ends
 // the program. Called before any thread is started, which inherits that the signal waits.
-void catch_interrupts();
+void catch_interrupts(bool at_prompt = false);
 
 }  // namespace tertulia::cli

@@ -30,13 +30,16 @@ bool is_heading(std::string_view line) {
   return marks >= 1 && marks <= 6 && (marks == line.size() || line[marks] == ' ');
 }
 
-bool is_item(std::string_view line) {
-  if (indent_of(line) > 1) return false;
+// '-', '*', '+', or '.' for a number; 0 if the line begins no item of a list.
+char item_mark(std::string_view line) {
+  if (indent_of(line) > 1) return 0;
   line.remove_prefix(indent_of(line));
-  if (line.size() > 1 && (line[0] == '-' || line[0] == '*' || line[0] == '+') && line[1] == ' ') return true;
+  if (line.size() > 1 && (line[0] == '-' || line[0] == '*' || line[0] == '+') && line[1] == ' ')
+    return line[0];
   const std::size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
-  return digits > 0 && digits < 10 && digits + 1 < line.size() &&
-         (line[digits] == '.' || line[digits] == ')') && line[digits + 1] == ' ';
+  const bool numbered = digits > 0 && digits < 10 && digits + 1 < line.size() &&
+                        (line[digits] == '.' || line[digits] == ')') && line[digits + 1] == ' ';
+  return numbered ? '.' : '\0';
 }
 
 }  // namespace
@@ -80,9 +83,9 @@ void MarkdownStream::line(std::string text) {
     }
     return;
   }
-  const bool item = is_item(text);
+  const char mark = item_mark(text);
   // What is not indented ends an item after an empty line; the next item ends it anyhow.
-  if (kind_ == Kind::kList && (item || (blank_in_list_ && indent_of(text) < 2))) close();
+  if (kind_ == Kind::kList && (mark != 0 || (blank_in_list_ && indent_of(text) < 2))) close();
   blank_in_list_ = false;
   const std::string fence = fence_of(text);
   if (!fence.empty() && (kind_ != Kind::kList || indent_of(text) < 2)) {
@@ -97,11 +100,11 @@ void MarkdownStream::line(std::string text) {
     block_ = std::move(text);
     return close();
   }
-  if (item && kind_ != Kind::kList) {
-    const bool follows_text = kind_ == Kind::kText;
-    const bool joined = follows_text || after_list_;
+  if (mark != 0 && kind_ != Kind::kList) {
+    const bool joined = kind_ == Kind::kText || last_mark_ == mark;
     close();
     begin(Kind::kList, joined);
+    last_mark_ = mark;
   }
   if (kind_ == Kind::kNone) begin(Kind::kText, false);
   if (kind_ == Kind::kList) fence_ = fence;
@@ -111,7 +114,7 @@ void MarkdownStream::line(std::string text) {
 void MarkdownStream::begin(Kind kind, bool joined) {
   kind_ = kind;
   joined_ = joined;
-  after_list_ = kind == Kind::kList;
+  if (kind != Kind::kList) last_mark_ = 0;
   fence_.clear();
 }
 
@@ -127,7 +130,7 @@ std::optional<MarkdownBlock> MarkdownStream::open() const {
   if (block_.empty() && partial_.empty()) return std::nullopt;
   if (kind_ == Kind::kCode) return MarkdownBlock{partial_, true, joined_};
   // A line that looks like the next item is drawn with the one before until it ends.
-  const bool joined = kind_ == Kind::kNone ? after_list_ && is_item(partial_) : joined_;
+  const bool joined = kind_ == Kind::kNone ? last_mark_ != 0 && item_mark(partial_) == last_mark_ : joined_;
   return MarkdownBlock{block_ + partial_, false, joined};
 }
 

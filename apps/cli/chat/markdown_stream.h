@@ -44,7 +44,8 @@ class MarkdownStream {
   // Of code: the line that closes it begins with this. Of a list: of the code within an item.
   std::string fence_;
   bool blank_in_list_ = false;
-  bool after_list_ = false;
+  // The mark of the item that was closed last: '.' for a number. None if something else came since.
+  char last_mark_ = 0;
   std::vector<MarkdownBlock> closed_;
 };
 

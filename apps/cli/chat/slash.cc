@@ -98,14 +98,18 @@ Outcome tools(const Words&, Talk& talk, const Context& context) {
   if (state) {
     TERTULIA_TRY_AS(rules, session_rules(state->session.state));
   }
+  const ToolSetPtr all = agent.tools->snapshot();
+  std::size_t widest = 4;
+  for (const ToolEntry& entry : all->entries()) widest = std::max(widest, entry.name().size());
+  const std::size_t used = widest + 2 + 12 + 12;  // the columns beside, and what parts them
   const std::size_t width = screen_size().columns;
-  for (const ToolEntry& entry : agent.tools->snapshot()->entries()) {
+  for (const ToolEntry& entry : all->entries()) {
     const Permission permission = agent.permissions ? permission_for(*agent.permissions, rules, entry.name(),
                                                                      entry.tool->tool_class(), "")
                                                     : Permission::kAllow;
-    rows.push_back({entry.name(), std::string(name_of(entry.tool->tool_class())),
-                    std::string(name_of(permission)),
-                    fit(one_line(entry.tool->definition().description), width > 70 ? width - 60 : 20)});
+    rows.push_back(
+        {entry.name(), std::string(name_of(entry.tool->tool_class())), std::string(name_of(permission)),
+         fit(one_line(entry.tool->definition().description), width > used + 20 ? width - used : 20)});
   }
   if (rows.empty()) {
     context.out.line("This agent has no tools.");
@@ -189,9 +193,10 @@ Outcome help(const Words&, Talk&, const Context& context) {
                      std::string(24 - std::min<std::size_t>(23, usage.size()), ' ') + std::string(slash.doc));
   }
   context.out.line("");
+  context.out.line(
+      context.out.styled(Style::kDim, "  Alt-Enter, or \\ at the end of a line, begins another line"));
   context.out.line(context.out.styled(
-      Style::kDim,
-      "  Alt-Enter or a \\ at the end: another line · Ctrl-C: stop the answer · Ctrl-D: leave · ↑: history"));
+      Style::kDim, "  Ctrl-C stops the answer · Ctrl-D leaves · ↑ and Ctrl-R: what you said"));
   return SlashOutcome{};
 }
 

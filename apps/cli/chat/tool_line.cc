@@ -76,7 +76,8 @@ std::string tool_line(const Output& out, std::size_t width, std::string_view mar
     left -= std::min(left, display_width(shown));
     return shown;
   };
-  left -= std::min(left, display_width(took) + 3);
+  // The same for every duration that is short, so that the line does not jump.
+  left -= std::min(left, std::max<std::size_t>(display_width(took), 6) + 3);
   std::string line =
       "  " + out.styled(style_of(outcome), mark) + " " + out.styled(Style::kBold, take(one_line(tool), 40));
   if (!arguments.empty() && left > 4) {

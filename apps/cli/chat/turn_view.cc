@@ -46,7 +46,8 @@ std::string note_of(const Event& event) {
     case EventKind::kReset:
       return "(what was said since is void: " + one_line(event.text) + ")";
     case EventKind::kTurnInterrupted:
-      return "(stopped: " + one_line(event.text) + "; what was said is kept)";
+      return "(stopped" + (event.text == "user" ? "" : ": " + one_line(event.text)) +
+             "; what was said is kept)";
     case EventKind::kWarning:
       return "! " + one_line(event.text);
     default:
@@ -181,7 +182,7 @@ class RichView final : public TurnView {
     const std::string line = "  " + out_.styled(Style::kAccent, "?") + " " +
                              out_.styled(Style::kBold, one_line(question_.name)) + "  " +
                              fit(arguments_text(tool != nullptr ? tool->arguments : ""), screen_.width() / 2);
-    keep_lines({line + out_.styled(Style::kDim, " · " + words)});
+    keep({line + out_.styled(Style::kDim, " · " + words)});
     draw();
   }
 
@@ -223,9 +224,6 @@ class RichView final : public TurnView {
   // An empty line parts text from tools.
   void keep(std::vector<std::string> lines) {
     if (!first_ && !after_tool_) lines.insert(lines.begin(), "");
-    keep_lines(std::move(lines));
-  }
-  void keep_lines(std::vector<std::string> lines) {
     screen_.keep(std::move(lines));
     first_ = false;
     after_tool_ = true;
@@ -248,7 +246,7 @@ class RichView final : public TurnView {
   void draw() {
     std::vector<std::string> lines;
     if (const auto open = stream_.open()) lines = lines_of(*open);
-    if (lines.empty() && !tools_.empty() && !first_ && !after_tool_) lines.emplace_back();
+    if (lines.empty() && !(tools_.empty() && !asking_) && !first_ && !after_tool_) lines.emplace_back();
     const Time now = real_env().clock().now();
     for (const RunningTool& tool : tools_) {
       if (asking_ && tool.index == question_.index) continue;

@@ -130,15 +130,35 @@ struct ResumeOptions {
   std::string branch;
 };
 
+// Where nobody can be asked, a turn that waits for an answer goes on waiting: it would be a no otherwise.
+Result<void> resume_turn(Host& host, const InterruptedTurn& turn, const std::vector<Question>& questions,
+                         const Context& context) {
+  const bool person = !context.out.json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
+  for (const Question& question : questions) {
+    if (person || question.turn != turn.turn) continue;
+    return Error(ErrorCode::kNotPermitted, "session '" + turn.key.session.text() +
+                                               "' waits for an answer about '" + question.tool +
+                                               "'; answer with: tertulia approve " + question.id() + " once");
+  }
+  if (!context.out.json) {
+    std::cerr << "session " << turn.key.session.text() << ", branch " << turn.branch.text() << "\n";
+  }
+  TERTULIA_TRY_AS(AgentDefinitionPtr agent, host.agent(turn.agent.text()));
+  RunOptions run;
+  run.branch = turn.branch;
+  Talk talk(host, std::move(agent), turn.key, run);
+  return resume_once(talk, context);
+}
+
 Result<void> run_resume(const ResumeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   catch_interrupts();
-  const bool person = !context.out.json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   TERTULIA_TRY_AS(const std::unique_ptr<Host> host,
-                  Host::open(config, {.need = Need::kExisting, .unattended = !person, .recover = false}));
+                  Host::open(config, {.need = Need::kExisting, .recover = false}));
   TERTULIA_TRY_AS(std::vector<InterruptedTurn> turns, host->engine()->interrupted());
+  TERTULIA_TRY_AS(const std::vector<Question> questions, host->engine()->questions(tenant, owner));
   std::erase_if(turns, [&](const InterruptedTurn& turn) {
     return turn.key.tenant != tenant || turn.key.owner != owner ||
            (!options.session.empty() && turn.key.session.text() != options.session) ||
@@ -152,16 +172,7 @@ Result<void> run_resume(const ResumeOptions& options, const Context& context) {
   }
   Result<void> first;
   for (const InterruptedTurn& turn : turns) {
-    if (!context.out.json)
-      std::cerr << "session " << turn.key.session.text() << ", branch " << turn.branch.text() << "\n";
-    auto agent = host->agent(turn.agent.text());
-    Result<void> done = agent ? Result<void>() : Result<void>(agent.error());
-    if (agent) {
-      RunOptions run;
-      run.branch = turn.branch;
-      Talk talk(*host, *agent, turn.key, run);
-      done = resume_once(talk, context);
-    }
+    const Result<void> done = resume_turn(*host, turn, questions, context);
     if (!done && turns.size() > 1) context.out.error(done.error());
     if (!done && first) first = done;
   }
@@ -188,7 +199,8 @@ void add_chat(CLI::App& app, Context& context) {
   command->add_option("--model", options->model,
                       "Another model: offline, openai/gpt-4o, or a name of [models]");
   command->add_option("--system", options->system, "Instructions in place of the agent's");
-  command->add_option("--attach", options->attach, "A text or a picture that goes with the first message");
+  command->add_option("--attach", options->attach, "A text or a picture that goes with the first message")
+      ->allow_extra_args(false);
   command->add_flag("--no-tools", options->no_tools, "Show the model no tools");
   command->add_flag("--resume", options->resume, "First go on with the turn that was interrupted");
   command->add_flag("--lines", options->lines,
