@@ -70,8 +70,9 @@ class World {
     this.home = mkdtempSync(join(tmpdir(), 'tertulia-chat-'));
     mkdirSync(join(this.home, 'work'));
     writeFileSync(join(this.home, 'config.toml'), `data = "data"
-[model]
-name = "openai-compatible/test"
+[models.local]
+provider = "openai-compatible"
+model = "test"
 base_url = "${model.url}"
 [tools.files]
 root = "work"
@@ -79,6 +80,7 @@ root = "work"
 root = "work"
 programs = ["/usr/bin/sleep"]
 [agents.default]
+model = "local"
 tools = ["calculator", "files", "process"]
 permissions = { tools = { run_program = "allow" } }
 `);
@@ -146,7 +148,7 @@ const stories = {
     compare('stopped', await chat.until(said('(stopped')));
     chat.resize(100, 24);
     chat.say('/branches');
-    await chat.until('2 messages');
+    await chat.until(/2 messages[^]*\n›$/);
     chat.key('C-c');
     await chat.until(/Ctrl-C again[^]*\n›$/);
     chat.key('C-c');

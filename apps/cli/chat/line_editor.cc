@@ -67,6 +67,12 @@ struct LineEditor::Parts {
     return CC_NEWLINE;
   }
 
+  // The editor puts the terminal right when the signal comes, and again when the program goes on.
+  static unsigned char on_suspend(EditLine*, int) {
+    std::raise(SIGTSTP);
+    return CC_REDISPLAY;
+  }
+
   static unsigned char on_new_line(EditLine* editor, int) {
     return el_insertstr(editor, "\n") == 0 ? CC_REFRESH : CC_ERROR;
   }
@@ -135,12 +141,14 @@ LineEditor::LineEditor(Options options) : parts_(std::make_unique<Parts>()) {
   el_set(editor, EL_SIGNAL, 1);
   el_set(editor, EL_EDITOR, "emacs");
   el_set(editor, EL_ADDFN, "tertulia-interrupt", "Stop", &Parts::on_interrupt);
+  el_set(editor, EL_ADDFN, "tertulia-suspend", "Suspend", &Parts::on_suspend);
   el_set(editor, EL_ADDFN, "tertulia-new-line", "Begin another line", &Parts::on_new_line);
   el_set(editor, EL_ADDFN, "tertulia-paste", "Paste", &Parts::on_paste);
   el_set(editor, EL_ADDFN, "tertulia-complete", "Complete", &Parts::on_complete);
-  // Ctrl-C is a key here; while a turn runs it is a signal.
-  el_set(editor, EL_SETTY, "-d", "intr=", nullptr);
+  // Ctrl-C and Ctrl-Z are keys here; while a turn runs they are signals.
+  el_set(editor, EL_SETTY, "-d", "-isig", nullptr);
   for (const auto& [keys, command] : {std::pair("^C", "tertulia-interrupt"),
+                                      {"^Z", "tertulia-suspend"},
                                       {"\x1b\r", "tertulia-new-line"},
                                       {"\x1b\n", "tertulia-new-line"},
                                       {"\x1b[200~", "tertulia-paste"},
