@@ -113,9 +113,12 @@ void RunMachine::send(std::size_t index) {
   Commit commit = commit_of(pending, head_);
   apply(pending, predicted, head_);
   ++outstanding_;
-  parts_->store()->commit(std::move(commit), [self = shared_from_this(), sequence](Result<Revision> result) {
-    self->strand_.post([self, sequence, result = std::move(result)]() mutable {
-      self->stored(sequence, std::move(result));
+  // The store may hold on to the completion after it was called: it must not be what keeps the run alive, and
+  // through it the store itself.
+  parts_->store()->commit(std::move(commit), [weak = weak_from_this(), strand = strand_,
+                                              sequence](Result<Revision> result) mutable {
+    strand.post([weak, sequence, result = std::move(result)]() mutable {
+      if (const auto self = weak.lock()) self->stored(sequence, std::move(result));
     });
   });
 }
@@ -140,7 +143,10 @@ void RunMachine::settle() {
   }
   if (!pending_.front().result || outstanding_ > 0) return;
   Error error = pending_.front().result->error();
-  if (error.code() == ErrorCode::kRevisionConflict && ++conflicts_ < kMaxConflicts) {
+  if (error.code() == ErrorCode::kRevisionConflict && conflicts_ < kMaxConflicts) {
+    // Nodes that run ahead read what would change now: when they have ended, this is asked again.
+    if (nodes_left_ > 0) return;
+    ++conflicts_;
     Result<void> caught_up = catch_up();
     if (caught_up) return;
     error = std::move(caught_up).error();

@@ -131,7 +131,9 @@ void RunMachine::call_done(NodeRun& run, Result<void> ended) {
     run.finished = true;
     tell(EventKind::kExecutorCompleted, run.node.id);
   }
-  if (--nodes_left_ == 0) finish_step();
+  if (--nodes_left_ > 0) return;
+  settle();
+  finish_step();
 }
 
 void RunMachine::finish_step() {

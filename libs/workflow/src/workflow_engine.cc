@@ -166,7 +166,8 @@ Result<std::vector<StoredRun>> WorkflowEngine::list(const TenantId& tenant, cons
       read_all(*parts.store(), {.tenant = tenant, .owner = owner, .kind = RecordKind::kCheckpoint}));
   std::map<std::pair<SessionId, std::string>, std::vector<StoredRecord>> runs;
   for (StoredRecord& record : records) {
-    if (record.record.name == kAnswerName) continue;
+    // Runs inside of others are found through those.
+    if (record.record.name == kAnswerName || is_own_session(record.session)) continue;
     std::pair<SessionId, std::string> id(record.session, record.record.stream.scope);
     runs[std::move(id)].push_back(std::move(record));
   }
@@ -203,7 +204,7 @@ Result<std::vector<CheckpointInfo>> WorkflowEngine::checkpoints(const SessionKey
   std::vector<CheckpointInfo> list;
   for (const StoredRecord& stored : records) {
     Checkpoint one;
-    if (is_whole(records.front().record.payload)) TERTULIA_TRY(apply_checkpoint(stored.record.payload, one));
+    TERTULIA_TRY(apply_checkpoint(stored.record.payload, one));
     list.push_back({.id = stored.record.key,
                     .parent = one.parent,
                     .superstep = one.state.step,

@@ -177,6 +177,18 @@ TEST_F(ConversationTest, WhatOthersSaidMeanwhileIsHeardNextTime) {
   EXPECT_THAT(b.heard(1), ElementsAre("user: Go.", "assistant: Two.", "user: c: Three.", "user: And?"));
 }
 
+TEST_F(ConversationTest, ThreadsInBranchesOfTheirOwnMissNothingThatOthersSaidMeanwhile) {
+  Listener b = listener("b", {"Two.", "Four."}, {no_tool()});
+  Listener c = listener("c", {"Three.", "Five."}, {no_tool()});
+  const Workflow workflow = ConcurrentBuilder().add(b.agent).add(c.agent).build().value();
+  workflows->run(workflow, "Go.", {.session = "s"}).result().value();
+  const WorkflowOutcome outcome = workflows->run(workflow, "And?", {.session = "s"}).result().value();
+  EXPECT_THAT(c.heard(1), ElementsAre("user: Go.", "assistant: Three.", "user: b: Two.", "user: And?"));
+  EXPECT_THAT(b.heard(1), ElementsAre("user: Go.", "assistant: Two.", "user: c: Three.", "user: And?"));
+  EXPECT_THAT(lines_of(outcome.snapshot.transcript),
+              ElementsAre("user: Go.", "b: Two.", "c: Three.", "user: And?", "b: Four.", "c: Five."));
+}
+
 TEST_F(ConversationTest, AnAggregatorOfTheCallersGetsTheAnswersInDeclaredOrder) {
   const Workflow workflow =
       ConcurrentBuilder()

@@ -271,6 +271,41 @@ TEST_F(DurabilityTest, ARunThatGoesOnElsewhereStopsHere) {
   EXPECT_EQ(run.result().error().code(), ErrorCode::kLeaseLost);
 }
 
+TEST_F(DurabilityTest, ASessionThatSomebodyElseWritesToIsCaughtUpWithAndNothingIsLost) {
+  const auto write_elsewhere = [this](const std::string& text) {
+    const SessionState state = load(*store, key).value();
+    const Message message = Message::text(MessageId(), Role::kUser, text, Time{}).value();
+    Commit commit{.key = key,
+                  .expected = state.session.revision,
+                  .conditions = {},
+                  .changes = {AppendTurn{.branch = state.branches.at(0).id,
+                                         .turn = Turn::from_messages(TurnId(), {message}).value(),
+                                         .tool_calls = {},
+                                         .state = std::nullopt}},
+                  .time = Time{}};
+    ASSERT_TRUE(tertulia::commit(*store, std::move(commit)));
+  };
+  Node meddled = make_node<Json>("meddled", [&](const Json&, NodeContext& context) -> Result<void> {
+    write_elsewhere("a word from outside");
+    TERTULIA_TRY(context.say("said all the same"));
+    context.send(ConversationUpdate{});
+    return {};
+  });
+  auto model = scripted_model({ModelStep().say("Heard both.")});
+  const Workflow workflow = WorkflowBuilder("w")
+                                .add(meddled)
+                                .add(agent_node(agent_with("a", model)))
+                                .start("meddled")
+                                .edge("meddled", "a")
+                                .build()
+                                .value();
+  const WorkflowOutcome outcome = workflows->run(workflow, "Go.", {.session = "s"}).result().value();
+  EXPECT_THAT(
+      lines_of(outcome.snapshot.transcript),
+      ElementsAre("user: Go.", "user: a word from outside", "meddled: said all the same", "a: Heard both."));
+  EXPECT_THAT(verify(*store).value().problems, IsEmpty());
+}
+
 // Ten agents, some with tools. Dies at every write there is, before it and after it; another process goes on.
 TEST_F(DurabilityTest, DyingAtAnyWriteChangesNothingOfTheResultAndNoToolRunsTwice) {
   const auto build = [&] {

@@ -1,12 +1,14 @@
 // GroupChatBuilder: several agents in one room, and a manager who says who speaks next.
 //
-//   auto next = [](const GroupState& group) { return group.participants[group.round %
-//   group.participants.size()]; }; Workflow chat =
-//   GroupChatBuilder("chat").add(poet).add(critic).select(next).max_rounds(6).build().value();
+//   auto in_turns = [](const GroupState& group) -> Result<std::string> {
+//     return group.participants[group.round % group.participants.size()];
+//   };
+//   Workflow chat = GroupChatBuilder().add(poet).add(critic).select(in_turns).max_rounds(6).build().value();
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
