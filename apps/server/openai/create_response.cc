@@ -46,6 +46,7 @@ Result<Prepared> prepare(const Call& call, const JsonObject& body) {
   const auto split = assembled.messages.begin() + static_cast<std::ptrdiff_t>(first);
   prepared.history.assign(assembled.messages.begin(), split);
   prepared.input.messages.assign(split, assembled.messages.end());
+  TERTULIA_TRY(take_place(call, prepared.place));
   prepared.plan = std::make_shared<ResponsePlan>(prepared.request.plan);
   prepared.plan->created_at = unix_seconds(call.services.env.clock().now());
   return prepared;

@@ -94,9 +94,14 @@ Result<ResponsePlace> place_behind(const Call& call, const KeptResponse& previou
     return place;
   }
   if (end == head->message_count) place.claim = BranchClaim::take(place.key, plan.branch, end);
-  if (place.claim) return place;
-  TERTULIA_TRY_AS(place.branch, fork_at(call, place.key, plan.branch, end));
+  if (!place.claim) place.fork_at = end;
   return place;
+}
+
+Result<void> take_place(const Call& call, ResponsePlace& place) {
+  if (!place.fork_at) return {};
+  TERTULIA_TRY_AS(place.branch, fork_at(call, place.key, *place.branch, *place.fork_at));
+  return {};
 }
 
 Result<ResponsePlace> place_in_session(const Call& call, const ResponseRequest& request) {

@@ -36,6 +36,8 @@ struct ResponsePlace {
   bool own_session = false;
   // Nothing is in it yet.
   bool fresh = false;
+  // The messages of `branch` that a new branch keeps, because this one has gone on.
+  std::optional<std::uint64_t> fork_at;
   std::vector<Message> handed_back;
   std::shared_ptr<BranchClaim> claim;
   // What came before, where nothing is to be stored.
@@ -45,5 +47,7 @@ struct ResponsePlace {
 // Blocks. kTurnRunning if the earlier response has not ended; kNotFound.
 Result<ResponsePlace> place_behind(const Call& call, const KeptResponse& previous, bool store);
 Result<ResponsePlace> place_in_session(const Call& call, const ResponseRequest& request);
+// Makes the branch that the place needs, once it is certain that something will be said there. Blocks.
+Result<void> take_place(const Call& call, ResponsePlace& place);
 
 }  // namespace tertulia::server
