@@ -9,10 +9,10 @@
 using namespace tertulia;
 
 // middleware
-struct Counted {
+struct Tally {
   int answers = 0;
 };
-TERTULIA_FIELDS(Counted, answers)
+TERTULIA_FIELDS(Tally, answers)
 
 class Counter final : public Middleware {
  public:
@@ -20,17 +20,17 @@ class Counter final : public Middleware {
 
   // What the model reads, and nobody stores.
   Result<void> before_iteration(TurnContext& turn) override {
-    TERTULIA_TRY_AS(const Counted counted, counted_.read(turn));
-    turn.show("You have answered " + std::to_string(counted.answers) + " times in this session.");
+    TERTULIA_TRY_AS(const Tally tally, tally_.read(turn));
+    turn.show("You have answered " + std::to_string(tally.answers) + " times in this session.");
     return {};
   }
   // Written with the turn, or not at all.
   Result<void> after_turn(TurnContext& turn, TurnStatus /*status*/) override {
-    return counted_.change(turn, [](Counted& counted) { ++counted.answers; });
+    return tally_.change(turn, [](Tally& tally) { ++tally.answers; });
   }
 
  private:
-  const MiddlewareStateOf<Counted> counted_{"counter", StateScope::kSession};
+  const MiddlewareStateOf<Tally> tally_{"counter", StateScope::kSession};
 };
 // end
 

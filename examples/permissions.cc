@@ -46,9 +46,12 @@ int main(int argc, char** argv) {
                           .build()
                           .value();
   const SessionKey key = local_key(SessionId::parse("bills").value());
-  for (const Event& event : agent.run("Pay the bills", "bills")) {
+  Run run = agent.run("Pay the bills", "bills");
+  for (const Event& event : run) {
     if (event.kind == EventKind::kPermissionAsked) answer_questions(*agent.engine(), key);
-    if (event.kind == EventKind::kToolCallResult) std::cout << event.name << ": " << event.text << "\n";
-    if (event.kind == EventKind::kTextDelta) std::cout << event.text << "\n";
   }
+  for (const Message& message : run.result().value().messages) {
+    if (message.role() == Role::kTool) std::cout << "pay: " << message.part(0).text << "\n";
+  }
+  std::cout << run.result().value().text << "\n";
 }
