@@ -14,7 +14,7 @@ export class Screen {
   }
 
   tmux(...words) {
-    return execFileSync('tmux', ['-L', this.socket, ...words.map(String)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    return execFileSync('tmux', ['-u', '-L', this.socket, ...words.map(String)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   }
 
   // Text as it is; named keys (Enter, C-c, M-Enter) one by one.

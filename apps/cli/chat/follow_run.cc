@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "tertulia/base/thread_annotations.h"
@@ -19,25 +20,20 @@ namespace tertulia::cli {
 namespace {
 
 constexpr int kBeatMs = 100;
+constexpr int kSignalled = 128;  // what a shell adds to the number of the signal that ended a program
 
-// Ctrl-C stops the turn and keeps what was said; a second one ends the program.
+// Ctrl-C stops the turn and keeps what was said; a second one ends the program. Whoever ends it, the terminal
+// is left as it was found: what the program has to keep is kept already.
 class Interrupts {
  public:
-  Interrupts() {
+  Interrupts() : has_terminal_(::tcgetattr(STDIN_FILENO, &terminal_) == 0) {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     std::thread([this, set] {
-      while (true) {
-        int signal = 0;
-        if (sigwait(&set, &signal) != 0) return;
-        MutexLock lock(mutex_);
-        if (run_ == nullptr && at_prompt_) continue;
-        if (run_ == nullptr || stopping_) ::_exit(kExitInterrupted);
-        stopping_ = true;
-        run_->cancel();
-      }
+      int signal = 0;
+      while (sigwait(&set, &signal) == 0) take(signal);
     }).detach();
   }
 
@@ -53,6 +49,19 @@ class Interrupts {
   }
 
  private:
+  void take(int signal) {
+    MutexLock lock(mutex_);
+    if (signal == SIGINT && run_ == nullptr && at_prompt_) return;
+    if (signal != SIGINT || run_ == nullptr || stopping_) {
+      if (has_terminal_) ::tcsetattr(STDIN_FILENO, TCSANOW, &terminal_);
+      ::_exit(signal == SIGINT ? kExitInterrupted : kSignalled + signal);
+    }
+    stopping_ = true;
+    run_->cancel();
+  }
+
+  termios terminal_{};
+  const bool has_terminal_;
   Mutex mutex_;
   Run* run_ TERTULIA_GUARDED_BY(mutex_) = nullptr;
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;

@@ -14,6 +14,7 @@
 #include "context_bar.h"
 #include "history.h"
 #include "live_screen.h"
+#include "plan_lines.h"
 #include "words.h"
 
 namespace tertulia::cli {
@@ -136,7 +137,9 @@ Outcome plan(const Words&, Talk& talk, const Context& context) {
     context.out.line("There is no plan in this branch.");
     return SlashOutcome{};
   }
-  context.out.line(to_pretty_text(found->second.value()));
+  for (const std::string& line : plan_lines(found->second.value(), screen_size().columns - 1, context.out)) {
+    context.out.line(line);
+  }
   return SlashOutcome{};
 }
 

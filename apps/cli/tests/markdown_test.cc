@@ -8,6 +8,7 @@
 
 #include "chat/live_screen.h"
 #include "chat/markdown_stream.h"
+#include "chat/plan_lines.h"
 #include "chat/tool_line.h"
 
 namespace tertulia::cli {
@@ -133,6 +134,14 @@ TEST_F(Markdown, AToolIsOneLineThatFits) {
   EXPECT_EQ(arguments_text(R"({"expression":"1+1"})"), "1+1");
   EXPECT_EQ(arguments_text(R"({"path":"a","text":"b\nc"})"), "path: a, text: b c");
   EXPECT_EQ(arguments_text(R"({"path":"a)"), R"({"path":"a)");
+}
+
+TEST_F(Markdown, APlanIsAListOfSteps) {
+  const Json state = parse_json(R"({"version":1,"value":{"steps":[{"text":"look","status":"done"},)"
+                                R"({"text":"think","status":"doing"},{"text":"write"}]}})")
+                         .value();
+  EXPECT_THAT(plan_lines(state, 40, Output{}), ElementsAre("  ✓ look", "  ▸ think", "  ○ write"));
+  EXPECT_THAT(plan_lines(Json("odd"), 40, Output{}), ElementsAre("\"odd\""));
 }
 
 TEST_F(Markdown, DurationsAreReadByPeople) {
