@@ -215,4 +215,54 @@ export default {
     await panel.getByRole('heading', { name: 'Message' }).waitFor();
     await panel.locator('.item-name', { hasText: 'What do you see?' }).waitFor();
   },
+
+  async 'two branches are compared, and one takes over what the other said'({ base, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    await say(page, 'Common');
+    await answered(page, 'You said: Common');
+    await say(page, 'Left');
+    await answered(page, 'You said: Left');
+    await page.locator('.said').last().hover();
+    await page.getByRole('button', { name: 'Edit message' }).last().click();
+    await page.getByRole('textbox', { name: 'Edit message' }).fill('Right');
+    await page.keyboard.press('Enter');
+    await answered(page, 'You said: Right');
+    await page.getByRole('button', { name: 'Branches', exact: true }).click();
+    await page.getByRole('button', { name: 'More for main' }).click();
+    await page.getByRole('menuitem', { name: 'Compare' }).click();
+    await page.getByText('2 messages in common').waitFor();
+    assert.deepEqual(await page.locator('.diff li').allInnerTexts(), ['Right', 'You said: Right', 'Left', 'You said: Left']);
+    await page.getByRole('button', { name: 'Take “main” over' }).click();
+    await answered(page, 'You said: Left');
+    assert.deepEqual(await questions(page), ['Common', 'Right', 'Left']);
+    await page.getByText('1 turn was taken over.').waitFor();
+  },
+
+  async 'a text file goes along with a message'({ base, model, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    await page.locator('input[type=file]').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('buy milk') });
+    await page.getByRole('list', { name: 'Files to send' }).getByText('notes.txt').waitFor();
+    model.plan('Milk it is.');
+    await say(page, 'What do I need?');
+    await answered(page, 'Milk it is.');
+    assert.match(JSON.stringify(model.asked.at(-1).messages), /notes\.txt.*buy milk/);
+    assert.match((await questions(page))[0], /What do I need\?[^]*buy milk/);
+  },
+
+  async 'a message that steers is heard by the running turn'({ base, model, window }) {
+    const page = await (await window()).tab();
+    model.plan({ calls: [{ name: 'calculator', arguments: { expression: '1+1' } }] }, 'In French: deux.');
+    await open(page, base);
+    await say(page, 'One and one?');
+    await page.getByRole('button', { name: 'Allow once' }).waitFor();
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('In French, please');
+    await page.getByRole('button', { name: 'Steer' }).click();
+    await page.getByText('The agent hears it').waitFor();
+    await page.getByRole('button', { name: 'Allow once' }).click();
+    await answered(page, 'In French: deux.');
+    assert.deepEqual(await questions(page), ['One and one?', 'In French, please']);
+    assert.ok(JSON.stringify(model.asked.at(-1).messages).includes('In French, please'));
+  },
 };

@@ -39,7 +39,8 @@ const problemsIn = (page, root) =>
 
 export default {
   async 'hostile answers in the history do nothing, load nothing and go nowhere'({ base, window }) {
-    const { context, tab } = await window();
+    // A tall window, so that few steps show everything.
+    const { context, tab } = await window({ viewport: { width: 1280, height: 3000 } });
     const seen = await watched(context, base);
     // A store keeps UTF-8 only, so half a character cannot come from there; the unit tests have it.
     const texts = kHostile.filter(({ text }) => text.isWellFormed?.() ?? !/[\ud800-\udfff]/.test(text));

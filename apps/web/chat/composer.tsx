@@ -134,15 +134,28 @@ export function Composer({ here }: { here: Conversation | undefined }) {
   );
 }
 
+// What is text goes along as text, which every model can read; the rest is kept as a file of the session.
+const kInline = 100_000;
+const isText = (file: File): boolean =>
+  file.size <= kInline && (/^text\/|json|xml|yaml|toml|javascript/.test(file.type) || /\.(md|txt|csv|log|toml|yaml|yml|ts|py|cc|h|rs|go|sh|sql)$/i.test(file.name));
+
 async function upload(session: string, files: readonly File[]): Promise<Part[]> {
   return Promise.all(
     files.map(async (file): Promise<Part> => {
+      if (isText(file)) return { kind: 'text', text: fenced(file.name, await file.text()) };
       const { id, media_type } = await asking(server.addAsset(session, file));
       return media_type.startsWith('image/')
         ? { kind: 'image', media_type, asset: id }
         : { kind: 'file', media_type, asset: id, address: file.name };
     }),
   );
+}
+
+// Between marks that do not stand in it.
+function fenced(name: string, text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((marks) => marks.length));
+  const marks = '`'.repeat(longest + 1);
+  return `File ${name}:\n\n${marks}\n${text.replace(/\n?$/, '\n')}${marks}`;
 }
 
 function AgentPicker() {

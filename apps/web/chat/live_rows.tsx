@@ -6,7 +6,10 @@ import { draft } from './composer.tsx';
 import type { Conversation, Exchange } from './state/conversation.ts';
 import { trying } from './state/place.ts';
 
-const nameOf = (part: Part): string => ('address' in part && part.address) || ('media_type' in part ? part.media_type : '');
+const nameOf = (part: Part): string => {
+  if (part.kind === 'text') return part.text.slice(5, part.text.indexOf(':'));
+  return ('address' in part && part.address) || ('media_type' in part ? part.media_type : '');
+};
 
 export function SaidRow({ exchange }: { exchange: Exchange }) {
   if (!exchange.said && exchange.files.length === 0) return null;

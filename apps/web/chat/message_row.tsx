@@ -38,7 +38,7 @@ const UserRow = memo(function UserRow({ here, message }: { here: Conversation; m
     <article class="said" aria-label="You" data-index={message.index}>
       <div class="bubble" title={clockTime(message.time)}>
         <Attachments here={here} blocks={blocksOf(message)} />
-        {text && <p>{text}</p>}
+        {text && <Said text={text} />}
       </div>
       <div class="actions">
         <CopyButton text={text} label="Copy message" />
@@ -50,6 +50,22 @@ const UserRow = memo(function UserRow({ here, message }: { here: Conversation; m
     </article>
   );
 });
+
+// A message that fills the screen is folded.
+const kLong = 1500;
+
+function Said({ text }: { text: string }) {
+  const [all, setAll] = useState(false);
+  if (all || text.length <= kLong) return <p>{text}</p>;
+  return (
+    <>
+      <p>{text.slice(0, kLong)}…</p>
+      <button type="button" class="more" onClick={() => setAll(true)}>
+        Show all
+      </button>
+    </>
+  );
+}
 
 function EditRow({ here, message, done }: { here: Conversation; message: Message; done: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null);

@@ -57,10 +57,10 @@ export const kHostile = [
   ['nul', 'a\u0000<script>window.__hit(1)</script>'],
   ['lone surrogate', 'a\ud800b<script>window.__hit(1)</script>'],
   ['deep quotes', '>'.repeat(3000) + ' deep'],
-  ['deep lists', Array.from({ length: 300 }, (_, n) => ' '.repeat(n * 2) + '- x').join('\n')],
+  ['deep lists', Array.from({ length: 80 }, (_, n) => ' '.repeat(n * 2) + '- x').join('\n')],
   ['many brackets', '['.repeat(20000)],
-  ['many stars', '*a **b '.repeat(5000)],
-  ['many dollars', '$a'.repeat(5000)],
+  ['many stars', '*a **b '.repeat(1000)],
+  ['many dollars', '$a'.repeat(400)],
   ['many opened formulas', '\\('.repeat(5000)],
   ['many table rows', '|a|b|\n|-|-|\n' + '|<b>x</b>|[p](javascript:x)|\n'.repeat(100)],
 ].map(([name, text]) => ({ name, text }));
