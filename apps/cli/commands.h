@@ -39,5 +39,6 @@ void add_messages(CLI::App& app, Context& context);
 void add_verify(CLI::App& app, Context& context);
 void add_backup(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
+void add_workflow(CLI::App& app, Context& context);
 
 }  // namespace tertulia::cli

@@ -51,6 +51,7 @@ void add_commands(CLI::App& app, Context& context) {
       "allowed · "
       "78 configuration");
   add_chat(app, context);
+  add_workflow(app, context);
   add_sessions(app, context);
   add_branches(app, context);
   add_messages(app, context);
