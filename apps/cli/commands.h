@@ -52,5 +52,6 @@ void add_memory(CLI::App& app, Context& context);
 void add_erase(CLI::App& app, Context& context);
 // Subcommands of `sessions`.
 void add_session_life(CLI::App& sessions, Context& context);
+void add_workflow(CLI::App& app, Context& context);
 
 }  // namespace tertulia::cli

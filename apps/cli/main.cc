@@ -58,6 +58,7 @@ void add_commands(CLI::App& app, Context& context) {
   add_tools(app, context);
   add_keys(app, context);
   add_audit(app, context);
+  add_workflow(app, context);
   add_sessions(app, context);
   add_branches(app, context);
   add_messages(app, context);

@@ -56,7 +56,7 @@ Json form_of(const NodeEffects& effects) {
                   {"outputs", JsonArray(effects.outputs)},
                   {"requests", list_of(effects.requests)}};
   JsonArray changes;
-  for (const StateChange& change : effects.changes) {
+  for (const KeyChange& change : effects.changes) {
     JsonObject one{{"key", change.key}};
     if (change.value) one.append("value", *change.value);
     changes.push_back(std::move(one));
@@ -138,7 +138,7 @@ NodeEffects read_effects(const Json& form, JsonReader& outer) {
   for (const Json& one : in.array_or_empty("requests")) effects.requests.push_back(read_request(one, in));
   for (const Json& one : in.array_or_empty("changes")) {
     JsonReader change(one, "change");
-    StateChange read{.key = change.required_string("key"), .value = std::nullopt};
+    KeyChange read{.key = change.required_string("key"), .value = std::nullopt};
     if (const Json* value = change.optional("value")) read.value = *value;
     effects.changes.push_back(std::move(read));
   }

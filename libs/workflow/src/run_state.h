@@ -22,7 +22,7 @@ struct Delivery {
   std::optional<InfoAnswer> answer{};
 };
 
-struct StateChange {
+struct KeyChange {
   std::string key;
   // None: erased.
   std::optional<Json> value;
@@ -33,7 +33,7 @@ struct NodeEffects {
   std::string node;
   std::vector<WorkflowMessage> sends{};
   std::vector<Json> outputs{};
-  std::vector<StateChange> changes{};
+  std::vector<KeyChange> changes{};
   std::vector<Message> said{};
   std::vector<InfoRequest> requests{};
   std::optional<ThreadBinding> binding{};

@@ -17,8 +17,8 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-void apply_changes(const std::vector<StateChange>& changes, RunState& state) {
-  for (const StateChange& change : changes) {
+void apply_changes(const std::vector<KeyChange>& changes, RunState& state) {
+  for (const KeyChange& change : changes) {
     if (change.value)
       state.values[change.key] = *change.value;
     else
@@ -168,7 +168,7 @@ Result<void> RunMachine::merge_changes(const std::vector<NodeEffects>& all, RunS
   std::map<std::string, std::vector<std::pair<std::string, std::optional<Json>>>> writers;
   for (const NodeEffects& effects : all) {
     std::map<std::string, std::optional<Json>> last;
-    for (const StateChange& change : effects.changes) last[change.key] = change.value;
+    for (const KeyChange& change : effects.changes) last[change.key] = change.value;
     for (auto& [key, value] : last) writers[key].emplace_back(effects.node, std::move(value));
   }
   for (auto& [key, values] : writers) {
