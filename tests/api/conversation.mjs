@@ -242,6 +242,7 @@ test('Every operation of the document was used, and every route is in it', async
   await server.expect(200, 'GET', '/api/v1/sessions/tree/branches/main');
   await server.expect(200, 'GET', '/api/v1/sessions/tree/episodes');
   await server.expect(200, 'GET', '/api/v1/users/local/export');
+  await server.expect(201, 'POST', '/api/v1/visitors');
   const routes = tertulia(server.data, 'serve', '--routes').trim().split('\n').map((line) => line.split(' '));
   const native = routes.filter(([, path]) => !path.startsWith('/v1/'));
   equal(native.map(([method, path]) => `${method} ${path}`).sort(), operations.map(({ method, path }) => `${method} ${path}`).sort());
