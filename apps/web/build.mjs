@@ -108,6 +108,9 @@ std::span<const WebAsset> web_assets() { return kAssets; }
 `,
 );
 renameSync(`${made}.new`, made);
+// What a page of somebody else has to load, in bytes, compressed.
+const kWidgetLimit = 60_000;
 for (const { path, bytes } of files) {
+  if (path === '/widget.js' && gzipSync(bytes).length > kWidgetLimit) throw new Error(`the widget has more than ${kWidgetLimit} bytes`);
   console.log(`${String(gzipSync(bytes).length).padStart(8)} bytes gzipped  ${path}`);
 }

@@ -1,5 +1,6 @@
 // Two parts: the chat page, in several files of which the browser fetches what it needs, and the widget, which is one file
 // that a foreign page loads.
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
 const isWidget = process.env['TERTULIA_WEB_PART'] === 'widget';
@@ -7,6 +8,7 @@ const isWidget = process.env['TERTULIA_WEB_PART'] === 'widget';
 export default defineConfig({
   root: isWidget ? 'widget' : 'chat',
   base: './',
+  ...(isWidget && { resolve: { alias: { entities: fileURLToPath(new URL('./widget/few_entities.ts', import.meta.url)) } } }),
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: isWidget ? '../dist/widget' : '../dist/chat',

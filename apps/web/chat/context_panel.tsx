@@ -68,7 +68,7 @@ export function ContextPanel({ here }: { here: Conversation }) {
       <p class="hint">
         {receipt.model && <>Model {receipt.model}. </>}
         Tokens are {receipt.exact ? 'counted exactly' : 'an estimate'}
-        {receipt.tokenizer && <> ({receipt.tokenizer})</>}.
+        {receipt.exact && receipt.tokenizer && <> ({receipt.tokenizer})</>}.
         {!!receipt.shared_prefix && <> {Math.round(receipt.shared_prefix * 100)} % begins as the call before did, and can come from the provider's cache.</>}
       </p>
     </div>
@@ -143,9 +143,11 @@ function TierList({ here, tier, name, what, items }: { here: Conversation; tier:
   );
 }
 
-// A receipt holds ids only, of messages or of whole turns. What is on the page is shown by its first words.
+// A receipt holds ids only, of messages, of whole turns, or of the turn from which on everything is there ("from:…"). What is
+// on the page is shown by its first words.
 function nameOf(here: Conversation, item: ReceiptItem): string {
   if (item.tier !== 'history' && item.tier !== 'current') return item.id;
+  if (item.id.startsWith('from:')) return `from “${nameOf(here, { ...item, id: item.id.slice(5) })}” on`;
   for (let index = here.total.value - 1; index >= 0 && index >= here.total.value - 200; --index) {
     const message = here.at(index);
     const meant = message?.id === item.id || (message?.turn === item.id && message.role === 'user');

@@ -12,8 +12,6 @@ export interface VisitOptions {
   agent: string;
   // Stable, from the host; absent: the browser keeps one.
   session?: string;
-  // A key for visitors, or a token that the host has signed.
-  token?: string;
 }
 
 export interface Line {
@@ -33,6 +31,8 @@ export class Visit {
   readonly problem = signal<TertuliaError | undefined>(undefined);
   readonly reconnecting = signal(false);
   readonly session: string;
+  // A key for visitors, or a token that the host's server has asked for. The host may renew it at any time.
+  token: string | undefined;
   private readonly server: Tertulia;
   private readonly left = new AbortController();
   private last = '';
@@ -41,7 +41,7 @@ export class Visit {
     private readonly options: VisitOptions,
     private readonly tell: (name: string, detail: Record<string, unknown>) => void,
   ) {
-    this.server = new Tertulia({ base: options.server, ...(options.token && { key: options.token }) });
+    this.server = new Tertulia({ base: options.server, key: () => this.token });
     const key = `tertulia.visit.${options.agent}`;
     const kept = readKept(ownStorage, key, asText);
     const usable = kept && /^[A-Za-z0-9_-]{1,128}$/.test(kept) ? kept : undefined;

@@ -26,6 +26,7 @@ class TertuliaChat extends HTMLElement {
   private readonly shadow = this.attachShadow({ mode: 'open' });
   private readonly place = document.createElement('div');
   private connecting = false;
+  private visits = 0;
 
   constructor() {
     super();
@@ -45,9 +46,11 @@ class TertuliaChat extends HTMLElement {
     this.visit = undefined;
   }
 
-  // Several attributes that change together make one new visit.
-  attributeChangedCallback(): void {
-    if (!this.isConnected || !this.visit || this.connecting) return;
+  // Several attributes that change together make one new visit. A token that is renewed changes nothing else.
+  attributeChangedCallback(name: string, _before: string | null, value: string | null): void {
+    if (!this.isConnected || !this.visit) return;
+    if (name === 'token') this.visit.token = value ?? undefined;
+    if (name === 'token' || this.connecting) return;
     this.connecting = true;
     queueMicrotask(() => {
       this.connecting = false;
@@ -75,8 +78,9 @@ class TertuliaChat extends HTMLElement {
     const server = given('server') ?? origin;
     const agent = given('agent') ?? 'default';
     const session = given('session');
-    const token = given('token');
-    this.visit = new Visit({ server, agent, ...(session && { session }), ...(token && { token }) }, tell);
+    this.visit = new Visit({ server, agent, ...(session && { session }) }, tell);
+    this.visit.token = given('token');
+    this.visits += 1;
     const mode = given('mode');
     const look: Look = {
       mode: mode === 'inline' || mode === 'page' ? mode : 'bubble',
@@ -89,7 +93,7 @@ class TertuliaChat extends HTMLElement {
     this.place.className = `root ${look.mode}`;
     const theme = given('theme');
     this.place.dataset['theme'] = theme === 'light' || theme === 'dark' ? theme : 'auto';
-    render(<Panel key={`${server} ${agent} ${this.visit.session}`} host={this} visit={this.visit} look={look} tell={tell} />, this.place);
+    render(<Panel key={this.visits} host={this} visit={this.visit} look={look} tell={tell} />, this.place);
   }
 }
 
