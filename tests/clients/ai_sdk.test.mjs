@@ -13,7 +13,7 @@ let server;
 let openai;
 before(async () => {
   server = await startServer();
-  openai = createOpenAI({ baseURL: server.base, apiKey: 'none' });
+  openai = createOpenAI({ baseURL: server.base, apiKey: server.key });
 });
 after(() => server.stop());
 
@@ -40,7 +40,7 @@ for (const kind of ['responses', 'chat']) {
 }
 
 test('open responses', async () => {
-  const provider = createOpenResponses({ name: 'tertulia', url: `${server.base}/responses`, apiKey: 'none' });
+  const provider = createOpenResponses({ name: 'tertulia', url: `${server.base}/responses`, apiKey: server.key });
   const result = await generateText({ model: provider('default'), prompt: 'the weather?', tools, stopWhen: isStepCount(3) });
   assert.equal(result.text, 'The tool says: hail in Lisbon');
 });

@@ -1,5 +1,5 @@
 // The real server on a free port, speaking through the tests' model. `restart` kills it and starts it on the same data.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,10 +28,13 @@ tools = ["calculator"]
 permissions = { read_only = "ask" }
 `,
   );
-  const server = { model, folder };
+  const environment = { PATH: process.env.PATH, HOME: folder };
+  const common = ['--json', '--data', join(folder, 'data'), '--config', config];
+  // These clients always show a key. It acts for the same person as somebody on this machine who shows none.
+  const made = execFileSync(program, [...common, '--tenant', 'local', 'keys', 'create', '--access', 'write', '--user', 'local'], { env: environment });
+  const server = { model, folder, key: JSON.parse(made).key };
   const start = async (port) => {
-    const args = ['--json', '--data', join(folder, 'data'), '--config', config, 'serve', '--port', String(port)];
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env.PATH, HOME: folder } });
+    const child = spawn(program, [...common, 'serve', '--port', String(port)], { stdio: ['ignore', 'pipe', 'inherit'], env: environment });
     server.child = child;
     const ended = new Promise((_, reject) => child.once('exit', (code) => reject(new Error(`the server ended: ${code}`))));
     ended.catch(() => {});

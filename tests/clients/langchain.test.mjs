@@ -17,7 +17,7 @@ const textOf = (message) => (typeof message.content === 'string' ? message.conte
 
 for (const useResponsesApi of [true, false]) {
   const name = useResponsesApi ? 'responses' : 'chat completions';
-  const make = () => new ChatOpenAI({ model: 'default', apiKey: 'none', useResponsesApi, maxRetries: 0, configuration: { baseURL: server.base } });
+  const make = () => new ChatOpenAI({ model: 'default', apiKey: server.key, useResponsesApi, maxRetries: 0, configuration: { baseURL: server.base } });
   test(`${name}: invoke, stream and tools`, async () => {
     assert.equal(textOf(await make().invoke('hello')), 'You said: hello (1)');
     let text = '';
@@ -30,7 +30,7 @@ for (const useResponsesApi of [true, false]) {
 }
 
 test('responses go on behind an earlier one', async () => {
-  const model = new ChatOpenAI({ model: 'default', apiKey: 'none', useResponsesApi: true, configuration: { baseURL: server.base } });
+  const model = new ChatOpenAI({ model: 'default', apiKey: server.key, useResponsesApi: true, configuration: { baseURL: server.base } });
   const first = await model.invoke('one');
   const second = await model.invoke('two', { previous_response_id: first.response_metadata.id });
   assert.equal(textOf(second), 'You said: two (2)');

@@ -11,7 +11,7 @@ let server;
 let client;
 before(async () => {
   server = await startServer();
-  client = new OpenAI({ baseURL: server.base, apiKey: 'none', maxRetries: 0 });
+  client = new OpenAI({ baseURL: server.base, apiKey: server.key, maxRetries: 0 });
 });
 after(() => server.stop());
 

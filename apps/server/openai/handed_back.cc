@@ -5,6 +5,8 @@
 
 #include "tertulia/conversation/json_forms.h"
 
+#include "core/key_file.h"
+
 namespace tertulia::server {
 namespace {
 
@@ -14,7 +16,10 @@ constexpr std::string_view kNotRun =
     "still needed.";
 
 StreamId stream_of(const BranchId& branch, const TurnId& turn) {
-  return {.kind = RecordKind::kCheckpoint, .branch = branch, .scope = "handed-back/" + turn.text()};
+  // A turn that a fork shares may have handed back something else there.
+  return {.kind = RecordKind::kCheckpoint,
+          .branch = {},
+          .scope = "handed-back/" + turn.text() + "/" + sha256_hex(branch.text()).substr(0, 16)};
 }
 
 AddRecord record_of(const BranchId& branch, const TurnId& turn, const std::vector<Message>& messages,
@@ -40,7 +45,6 @@ Result<std::optional<Record>> newest(Store& store, const SessionKey& key, const 
                                                         .owner = key.owner,
                                                         .session = key.session,
                                                         .kind = stream.kind,
-                                                        .branch = branch,
                                                         .scope = stream.scope,
                                                         .newest_first = true,
                                                         .limit = 1}));
