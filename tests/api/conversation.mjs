@@ -221,7 +221,8 @@ test('Killed in mid-stream, the server goes on where it was, without a gap and w
 
 test('Asked to end, the server finishes what it answers and says that it is going', async () => {
   const gate = moment();
-  const own = await Server.start({ config: await provider(() => ['Almost', () => gate.happened, ' done']) });
+  const config = await provider(() => ['Almost', () => gate.happened, ' done']);
+  const own = await Server.start({ config: `${config}[server]\ndrain = "5m"\n` });
   const stream = await own.stream('POST', '/api/v1/turns', { body: { session: 'd', message: 'Go' } });
   await stream.until('text_delta');
   own.process.kill('SIGTERM');

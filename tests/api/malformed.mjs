@@ -6,7 +6,7 @@ import { check, equal, run, Server, test } from './support.mjs';
 
 const count = Number(process.argv[3] ?? 3000);
 const seed = Number(process.argv[4] ?? 1);
-const server = await Server.start({ config: '[server]\nhead_timeout = "500ms"\nbody_timeout = "500ms"\n' });
+const server = await Server.start();
 await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 'there', message: 'Hello' } });
 
 // A small generator, so that a failure can be seen again.
@@ -163,9 +163,10 @@ test('A body may come in chunks of any size, and one may be asked for first', as
 });
 
 test('Whoever sends too slowly is told so and put out', async () => {
-  const slow = await server.raw('GET /health HTTP/1.1\r\nHost: loc');
+  const hasty = await Server.start({ config: '[server]\nhead_timeout = "500ms"\nbody_timeout = "500ms"\n' });
+  const slow = await hasty.raw('GET /health HTTP/1.1\r\nHost: loc');
   equal([statusOf(slow), codeOf(slow)], [408, 'slow_request']);
-  const body = await server.raw(get('POST /api/v1/turns HTTP/1.1', 'Content-Type: application/json', 'Content-Length: 100') + '{"mess');
+  const body = await hasty.raw(get('POST /api/v1/turns HTTP/1.1', 'Content-Type: application/json', 'Content-Length: 100') + '{"mess');
   equal([statusOf(body), codeOf(body)], [408, 'slow_request']);
 });
 
