@@ -12,9 +12,10 @@
 #include "tertulia/workflow/workflow_engine.h"
 #include "tertulia/workflow/workflow_file.h"
 
-#include "chat_model.h"
 #include "commands.h"
+#include "host/host.h"
 #include "open_store.h"
+#include "settings.h"
 #include "words.h"
 
 namespace tertulia::cli {
@@ -34,8 +35,10 @@ struct Options {
 
 Result<AgentDefinitionPtr> make_agent(const Context& context, const Options& options,
                                       const DeclaredAgent& declared) {
-  TERTULIA_TRY_AS(const ConfiguredModel model,
-                  chat_model(context, declared.model.empty() ? options.model : declared.model));
+  TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, process_environment()));
+  const std::string& name = declared.model.empty() ? options.model : declared.model;
+  TERTULIA_TRY_AS(const ConfiguredModel model, configured_model(plan, name, process_environment()));
   auto agent = std::make_shared<AgentDefinition>();
   TERTULIA_TRY_AS(agent->spec.id, AgentId::parse(declared.id));
   agent->spec.name = declared.name;
