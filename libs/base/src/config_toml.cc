@@ -116,6 +116,36 @@ class Reader {
   std::vector<std::string>& problems_;
 };
 
+}  // namespace
+
+void read_toml(std::string_view text, const std::string& name, const Settings& settings,
+               std::vector<RawSetting>& values, std::vector<std::string>& problems) {
+  if (std::ranges::count(text, '.') > kMostDots) {
+    problems.push_back(name + ": more than " + std::to_string(kMostDots) +
+                       " dots: no configuration nests so deep");
+    return;
+  }
+  Reader reader(name, settings, values, problems);
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
+    problems.push_back(reader.place(error.source().begin) + ": " +
+                       printable(error.description(), kShownBytes));
+    return;
+  }
+  reader.table(parsed.table(), "");
+}
+
+}  // namespace tertulia
+
+// Files that are more than settings.
+namespace tertulia {
+namespace {
+
+std::string place_in(const std::string& name, const toml::source_position& position) {
+  return name + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
+}
+
 Result<Json> json_of(const toml::node& node, const std::string& name) {
   if (const auto* flag = node.as_boolean()) return Json(flag->get());
   if (const auto* number = node.as_integer()) return Json(std::int64_t{number->get()});
@@ -138,42 +168,21 @@ Result<Json> json_of(const toml::node& node, const std::string& name) {
     }
     return Json(std::move(members));
   }
-  const toml::source_position place = node.source().begin;
-  return Error(ErrorCode::kBadConfig, name + ":" + std::to_string(place.line) + ":" +
-                                          std::to_string(place.column) + ": " +
-                                          std::string(kind_name(node.type())) + " cannot stand here");
-}
-
-std::string too_deep(const std::string& name) {
-  return name + ": more than " + std::to_string(kMostDots) + " dots: no configuration nests so deep";
+  return Error(ErrorCode::kBadConfig,
+               place_in(name, node.source().begin) +
+                   ": a date, a time or a number that is not finite cannot stand here");
 }
 
 }  // namespace
 
-void read_toml(std::string_view text, const std::string& name, const Settings& settings,
-               std::vector<RawSetting>& values, std::vector<std::string>& problems) {
-  if (std::ranges::count(text, '.') > kMostDots) {
-    problems.push_back(too_deep(name));
-    return;
-  }
-  Reader reader(name, settings, values, problems);
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    problems.push_back(reader.place(error.source().begin) + ": " +
-                       printable(error.description(), kShownBytes));
-    return;
-  }
-  reader.table(parsed.table(), "");
-}
-
 Result<Json> parse_toml(std::string_view text, const std::string& name) {
-  if (std::ranges::count(text, '.') > kMostDots) return Error(ErrorCode::kBadConfig, too_deep(name));
+  if (std::ranges::count(text, '.') > kMostDots) {
+    return Error(ErrorCode::kBadConfig,
+                 name + ": more than " + std::to_string(kMostDots) + " dots: no configuration nests so deep");
+  }
   const toml::parse_result parsed = toml::parse(text);
   if (parsed) return json_of(parsed.table(), name);
-  const toml::source_position place = parsed.error().source().begin;
-  return Error(ErrorCode::kBadConfig, name + ":" + std::to_string(place.line) + ":" +
-                                          std::to_string(place.column) + ": " +
+  return Error(ErrorCode::kBadConfig, place_in(name, parsed.error().source().begin) + ": " +
                                           printable(parsed.error().description(), kShownBytes));
 }
 
