@@ -299,6 +299,8 @@ const stories = {
     const bad = await world.pipe(['chat', '--session', 'x'], Buffer.from([0x68, 0xff]));
     assert.equal(bad.code, 65);
     assert.match(bad.err, /not UTF-8 at byte 1/);
+    const empty = await world.pipe(['chat', '--session', 'x'], '\n');
+    assert.equal(empty.code, 1);
     const own = await world.pipe(['chat', '--session', '~memory'], 'hi');
     assert.equal(own.code, 2);
   },

@@ -69,6 +69,9 @@ Result<std::string> check_text(std::string text) {
 Result<void> say_input(Talk& talk, const Options& options, const Context& context) {
   std::string text(std::istreambuf_iterator<char>(std::cin), {});
   TERTULIA_TRY_AS(text, check_text(std::move(text)));
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return Error(ErrorCode::kEmptyMessage, "standard input holds no message");
+  }
   if (!options.lines) {
     while (text.ends_with('\n')) text.pop_back();
     return say_once(talk, text, context);
