@@ -204,6 +204,8 @@ void World::erase_memory(Words& words, const Line& /*line*/) {
 void World::no_trace(Words& words, const Line& /*line*/) {
   if (!words.take("trace of")) words.fail("'no trace of TEXT' is meant");
   const std::string wanted = words.rest();
+  // A store in memory has no files.
+  if (!std::filesystem::exists(directory_)) return;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_)) {
     if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path(), std::ios::binary);

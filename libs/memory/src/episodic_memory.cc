@@ -16,7 +16,7 @@ namespace tertulia {
 namespace {
 
 // Below this an episode has nothing to do with the question.
-constexpr double kLeastScore = 0.2;
+constexpr double kLeastScore = 0.03;
 // Messages of an episode that are looked through for quotes.
 constexpr std::size_t kMostQuotable = 400;
 
