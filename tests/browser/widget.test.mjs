@@ -12,7 +12,9 @@ async function hostPage(world, body) {
 }
 
 const listed = (world) => `[server]\norigins = ["http://127.0.0.1:${world.hostPort}"]\n`;
+const kLocked = (world) => `${listed(world)}key_required = true\n`;
 export const settings = {
+  'a visitor with a token that the host asked for talks as that user, and nobody else does': kLocked,
   'a widget on a listed origin talks, is remembered, and tells its host': listed,
   'a session that the host names is the same in every browser': listed,
 };
@@ -57,6 +59,31 @@ export default {
     const two = await (await window({ viewport: { width: 390, height: 780 } })).tab();
     await two.goto(host.address);
     await two.getByText('You said: It is me').waitFor();
+    host.close();
+  },
+
+  async 'a visitor with a token that the host asked for talks as that user, and nobody else does'({ world, base, window }) {
+    const { key } = world.run('keys', 'create', '--name', 'host', '--access', 'write');
+    const asHost = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const askForToken = () => fetch(`${base}/api/v1/visitors`, { method: 'POST', headers: asHost, body: '{"user": "ana"}' });
+    // The key was made by another process: the server may need a moment to see it.
+    let asked = await askForToken();
+    for (let tries = 0; asked.status === 401 && tries < 20_000; ++tries) asked = await askForToken();
+    assert.equal(asked.status, 201);
+    const { token } = await asked.json();
+    const host = await hostPage(world, `${kEvents}<script src="${base}/widget.js"></script><tertulia-chat mode="inline" token="wrong"></tertulia-chat>`);
+    const page = await (await window()).tab();
+    await page.goto(host.address);
+    await page.getByRole('alert').waitFor();
+    await page.evaluate((good) => document.querySelector('tertulia-chat').setAttribute('token', good), token);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Hello! How can I help?').waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).fill('It is Ana');
+    await page.keyboard.press('Enter');
+    await page.getByText('You said: It is Ana').waitFor();
+    const of = async (user) => (await (await fetch(`${base}/api/v1/sessions`, { headers: { ...asHost, 'Tertulia-User': user } })).json()).sessions;
+    assert.deepEqual((await of('ana')).map(({ metadata }) => metadata.title), ['It is Ana']);
+    assert.deepEqual(await of('ben'), []);
     host.close();
   },
 

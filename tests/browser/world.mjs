@@ -1,5 +1,5 @@
 // What a test of the page needs: the real program on a port of its own, a model, and a browser.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
@@ -52,6 +52,14 @@ export class World {
       this.process.stdout.on('data', (bytes) => String(bytes).includes('listening') && resolve());
       this.ended.then((code) => reject(new Error(`the server ended with ${code}:\n${this.said}`)));
     });
+  }
+
+  // Another command of the program on the same data; what it prints, as JSON.
+  run(...command) {
+    const where = ['--config', join(this.#folder, 'tertulia.toml'), '--data', join(this.#folder, 'data'), '--json'];
+    const { status, stdout, stderr } = spawnSync(program, [...where, ...command], { env: { PATH: process.env.PATH, HOME: this.#folder }, encoding: 'utf8' });
+    if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${stderr}`);
+    return JSON.parse(stdout);
   }
 
   // As a power cut would.

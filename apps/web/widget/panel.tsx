@@ -78,7 +78,7 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
   const last = live?.blocks.at(-1);
   return (
     <div class="lines" ref={box} role="log" aria-live="polite" aria-busy={live !== undefined} tabIndex={0} aria-label="Messages">
-      {visit.state.value === 'loading' && <p class="dots" aria-label="Loading"><i /><i /><i /></p>}
+      {visit.state.value === 'loading' && !problem && <p class="dots" aria-label="Loading"><i /><i /><i /></p>}
       {visit.state.value === 'ready' && lines.length === 0 && <div class="line agent"><p>{greeting}</p></div>}
       {lines.map((line) => (
         <div key={line.id} class={`line ${line.who}`}>
