@@ -63,17 +63,19 @@ void CollectionState::put(StoredItem stored) {
   items.insert_or_assign(item.id, std::move(stored));
 }
 
-void CollectionState::remove(const std::string& id) {
-  index.remove(id);
-  auto found = items.find(id);
-  if (found == items.end()) return;
-  const MemoryItem& item = found->second.item;
-  if (auto source = chunks.find(item.source); item.kind == MemoryKind::kChunk && source != chunks.end()) {
-    auto place = source->second.find(item.place);
-    if (place != source->second.end() && place->second == id) source->second.erase(place);
-    if (source->second.empty()) chunks.erase(source);
+void CollectionState::remove(std::span<const std::string> ids) {
+  index.remove(ids);
+  for (const std::string& id : ids) {
+    auto found = items.find(id);
+    if (found == items.end()) continue;
+    const MemoryItem& item = found->second.item;
+    if (auto source = chunks.find(item.source); item.kind == MemoryKind::kChunk && source != chunks.end()) {
+      auto place = source->second.find(item.place);
+      if (place != source->second.end() && place->second == id) source->second.erase(place);
+      if (source->second.empty()) chunks.erase(source);
+    }
+    items.erase(found);
   }
-  items.erase(found);
 }
 
 std::vector<std::string> CollectionState::chunks_of(std::string_view source) const {

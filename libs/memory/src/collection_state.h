@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -35,7 +36,7 @@ struct CollectionState {
   HybridIndex index;
 
   void put(StoredItem item);
-  void remove(const std::string& id);
+  void remove(std::span<const std::string> ids);
   // The ids of the chunks of a source, in order.
   std::vector<std::string> chunks_of(std::string_view source) const;
 };

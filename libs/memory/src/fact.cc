@@ -50,9 +50,13 @@ FactRelation relation_of(std::string_view known_text, std::string_view told_text
   const std::size_t shorter = std::min(known.values.size(), told.values.size());
   const bool same_relation = known.relation == told.relation;
 
-  const bool overlap = shorter > 0 && (shorter <= 2 ? shared == shorter : 4 * shared >= 3 * shorter);
+  // Where each says something that the other does not, one may correct the other: taking them for the same
+  // would lose it, and a fact too many is better than a correction too few.
+  const bool one_adds_nothing = only_known.empty() || only_told.empty();
+  const bool overlap = shorter > 0 && shared == shorter;
   const bool fits = same_relation || known.relation.empty() || told.relation.empty();
-  if ((overlap && fits && !names_differ) || (cosine >= kSameCosine && fits && !names_differ && shared > 0)) {
+  const bool near = overlap || (cosine >= kSameCosine && shared > 0);
+  if (near && one_adds_nothing && fits && !names_differ) {
     return known.negated == told.negated ? FactRelation::kSame : FactRelation::kContradicts;
   }
   if (!same_relation || !has_one_answer(known.relation)) return FactRelation::kUnrelated;

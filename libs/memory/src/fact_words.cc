@@ -61,8 +61,11 @@ bool is_negation(const std::string& word, const std::string& before) {
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end() || (word == "t" && before == "'");
 }
 
-bool has_digit(std::string_view word) {
-  return std::any_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+bool is_number(std::string_view word) {
+  constexpr std::array<std::string_view, 12> kWords = {
+      "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty"};
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end() ||
+         std::any_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // The words that are written with a capital where they need none, folded.
@@ -106,7 +109,7 @@ FactWords read_fact(std::string_view text) {
       fact.subject.insert(stem);
     } else {
       fact.values.insert(stem);
-      if (names.contains(word) || has_digit(word)) fact.names.insert(stem);
+      if (names.contains(word) || is_number(word)) fact.names.insert(stem);
     }
   }
   return fact;

@@ -111,7 +111,7 @@ Result<ForgetReport> SemanticMemory::forget(const CollectionId& id, const Forget
   const ForgetReport report{.removed = plan.items.size(),
                             .changed = plan.changed_items.size() + plan.changed_sources.size()};
   const std::unique_lock lock(collection->looking);
-  for (const std::string& name : plan.items) state.remove(name);
+  state.remove(std::vector<std::string>(plan.items.begin(), plan.items.end()));
   for (const std::string& name : plan.sources) {
     state.sources.erase(name);
     state.leftovers.erase(name);

@@ -261,20 +261,30 @@ Result<void> HybridIndex::add(IndexItem item) {
 }
 
 bool HybridIndex::remove(std::string_view id) {
+  const std::string name(id);
+  return remove(std::span(&name, 1)) == 1;
+}
+
+std::size_t HybridIndex::remove(std::span<const std::string> ids) {
   Impl& impl = *impl_;
-  auto found = impl.labels.find(std::string(id));
-  if (found == impl.labels.end()) return false;
-  const std::uint32_t label = found->second;
-  impl.labels.erase(found);
-  impl.words.remove(label);
-  impl.sequences.remove(label);
-  if (impl.vectors) impl.vectors->remove(label);
-  if (auto speaker = impl.speakers.find(impl.items[label].speaker); speaker != impl.speakers.end()) {
-    if (--speaker->second == 0) impl.speakers.erase(speaker);
+  std::vector<std::uint32_t> gone;
+  for (const std::string& id : ids) {
+    auto found = impl.labels.find(id);
+    if (found == impl.labels.end()) continue;
+    const std::uint32_t label = found->second;
+    impl.labels.erase(found);
+    impl.sequences.remove(label);
+    if (impl.vectors) impl.vectors->remove(label);
+    if (auto speaker = impl.speakers.find(impl.items[label].speaker); speaker != impl.speakers.end()) {
+      if (--speaker->second == 0) impl.speakers.erase(speaker);
+    }
+    impl.items[label] = {};
+    gone.push_back(label);
   }
-  impl.items[label] = {};
-  impl.free.push_back(label);
-  return true;
+  if (gone.empty()) return 0;
+  impl.words.remove(gone);
+  impl.free.insert(impl.free.end(), gone.begin(), gone.end());
+  return gone.size();
 }
 
 void HybridIndex::clear() { impl_ = std::make_unique<Impl>(impl_->options); }

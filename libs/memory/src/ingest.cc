@@ -130,7 +130,7 @@ Result<IngestReport> SemanticMemory::ingest(const CollectionId& id, const Docume
   const std::unique_lock lock(collection->looking);
   CollectionState& state = collection->state;
   const std::vector<std::string> old = state.chunks_of(document.source);
-  for (const std::string& chunk : old) state.remove(chunk);
+  state.remove(old);
   state.leftovers.erase(document.source);
   state.sources.insert_or_assign(document.source, source);
   for (StoredItem& item : items) {

@@ -150,6 +150,11 @@ Result<std::vector<Recalled>> SemanticMemory::recall(std::span<const CollectionI
   return kept;
 }
 
+Result<void> SemanticMemory::prepare(const CollectionId& id) {
+  TERTULIA_TRY(impl_->open(id));
+  return {};
+}
+
 Result<ItemPage> SemanticMemory::list(const CollectionId& id, std::size_t limit, std::string_view cursor) {
   TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
   const std::shared_lock lock(collection->looking);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace tertulia {
 namespace {
@@ -39,14 +40,20 @@ void WordIndex::add(std::uint32_t label, std::span<const std::string> terms) {
   total_length_ += terms.size();
 }
 
-void WordIndex::remove(std::uint32_t label) {
-  for (const std::uint32_t term : terms_[label]) {
-    std::erase_if(postings_[term], [&](const Posting& posting) { return posting.label == label; });
+void WordIndex::remove(std::span<const std::uint32_t> labels) {
+  std::vector<char> goes(terms_.size());
+  std::set<std::uint32_t> touched;
+  for (const std::uint32_t label : labels) {
+    goes[label] = 1;
+    touched.insert(terms_[label].begin(), terms_[label].end());
+    total_length_ -= lengths_[label];
+    --count_;
+    terms_[label] = {};
+    lengths_[label] = 0;
   }
-  --count_;
-  total_length_ -= lengths_[label];
-  terms_[label] = {};
-  lengths_[label] = 0;
+  for (const std::uint32_t term : touched) {
+    std::erase_if(postings_[term], [&](const Posting& posting) { return goes[posting.label] != 0; });
+  }
 }
 
 std::vector<std::uint32_t> WordIndex::score(std::span<const std::string> terms,

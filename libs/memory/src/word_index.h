@@ -15,7 +15,8 @@ class WordIndex {
  public:
   // `label` must not be there.
   void add(std::uint32_t label, std::span<const std::string> terms);
-  void remove(std::uint32_t label);
+  // Costs a pass over the items of each word that one of them has: many at once cost little more than one.
+  void remove(std::span<const std::uint32_t> labels);
 
   // Terms of an item, repetitions counted.
   std::uint32_t length(std::uint32_t label) const { return lengths_[label]; }

@@ -37,6 +37,13 @@ TEST(FactRelation, MeaningAloneNeverOverridesANameOrANumber) {
   EXPECT_EQ(relation_of("The code is 1234", "The code is 9876", 0.95), kUnrelated);
 }
 
+TEST(FactRelation, ACorrectionIsNeverTakenForWhatIsKnown) {
+  EXPECT_EQ(relation_of("My favorite color is green", "My favorite color is blue now", 0.95), kContradicts);
+  EXPECT_NE(relation_of("I have two cats", "I have three cats", 0.95), kSame);
+  EXPECT_NE(relation_of("The rent is due on the first Monday", "The rent is due on the last Monday", 0.97),
+            kSame);
+}
+
 Message message(UuidMaker& ids, Role role, std::string_view text) {
   return Message::text(MessageId(ids.make()), role, text, Time{}).value();
 }

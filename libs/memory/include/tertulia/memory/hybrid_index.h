@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,6 +90,8 @@ class HybridIndex {
   Result<void> add(IndexItem item);
   // True if it was there.
   bool remove(std::string_view id);
+  // Many at once, at little more than the cost of one. How many were there.
+  std::size_t remove(std::span<const std::string> ids);
   void clear();
 
   std::size_t size() const;

@@ -171,6 +171,9 @@ class SemanticMemory {
   // The best of all these collections, best first. One that does not exist is empty.
   Result<std::vector<Recalled>> recall(std::span<const CollectionId> collections, std::string_view question,
                                        const RecallOptions& options = {});
+  // Reads a collection into RAM before it is needed, so that the first recall is as fast as the next. About a
+  // second for 30,000 items.
+  Result<void> prepare(const CollectionId& collection);
   // In the order of their ids; `cursor` is ItemPage::next of the page before.
   Result<ItemPage> list(const CollectionId& collection, std::size_t limit = 100,
                         std::string_view cursor = {});
