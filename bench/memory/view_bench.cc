@@ -100,7 +100,8 @@ void measure_retrieval(const Tokenizer& tokenizer) {
   const MemoryConfig config;
   std::size_t question = 0;
   const double seconds = median_seconds([&] {
-    const std::string asked = "What was said about the " + std::string(kSubjects[++question % 8]) +
+    ++question;
+    const std::string asked = "What was said about the " + std::string(kSubjects[question % 8]) +
                               " on day " + std::to_string(question % 365) + "?";
     std::vector<Vector> vector = embed(*embedder, std::vector<std::string>{asked}).value();
     parts.context.clear();
