@@ -101,8 +101,8 @@ void measure_retrieval(const Tokenizer& tokenizer) {
   std::size_t question = 0;
   const double seconds = median_seconds([&] {
     ++question;
-    const std::string asked = "What was said about the " + std::string(kSubjects[question % 8]) +
-                              " on day " + std::to_string(question % 365) + "?";
+    const std::string asked = "What was said about the " + std::string(kSubjects[question % 8]) + " on day " +
+                              std::to_string(question % 365) + "?";
     std::vector<Vector> vector = embed(*embedder, std::vector<std::string>{asked}).value();
     parts.context.clear();
     for (const Found& found : index.search({.text = asked, .vector = std::move(vector[0]), .top_k = 5})) {

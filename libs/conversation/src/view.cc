@@ -58,9 +58,9 @@ Result<View> View::of(Transcript transcript, std::vector<MessageRange> ranges) {
   std::size_t free_from = 0;
   for (const MessageRange& range : ranges) {
     if (range.begin < free_from || range.begin >= range.end || range.end > transcript.size()) {
-      return Error(ErrorCode::kOutOfRange, "the messages " + std::to_string(range.begin) + " to " +
-                                               std::to_string(range.end) + " are no slice of a transcript of " +
-                                               std::to_string(transcript.size()))
+      return Error(ErrorCode::kOutOfRange,
+                   "the messages " + std::to_string(range.begin) + " to " + std::to_string(range.end) +
+                       " are no slice of a transcript of " + std::to_string(transcript.size()))
           .with("param", "ranges");
     }
     if (transcript.group_start(range.begin) != range.begin ||
@@ -196,9 +196,8 @@ Tokens View::tokens() const {
   }
   for (const Message& message : trailing_) tokens += number(message.tokens());
   for (const Instead& shorter : instead_) {
-    const auto range = std::partition_point(ranges_.begin(), ranges_.end(), [&](const MessageRange& one) {
-      return one.end <= shorter.index;
-    });
+    const auto range = std::partition_point(
+        ranges_.begin(), ranges_.end(), [&](const MessageRange& one) { return one.end <= shorter.index; });
     if (range == ranges_.end() || range->begin > shorter.index) continue;
     tokens += number(shorter.message.tokens());
     tokens -= number(transcript_[shorter.index].tokens());
