@@ -64,6 +64,7 @@ struct Server::Parts {
         pool(thread_pool(options.workers)),
         services{.engine = std::move(served.engine),
                  .agents = std::move(served.agents),
+                 .memory = std::move(served.memory),
                  .env = env,
                  .log = log.component("server"),
                  .pool = *pool,

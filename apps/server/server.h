@@ -43,6 +43,7 @@ struct ServerOptions {
 struct Served {
   std::shared_ptr<Engine> engine;
   Agents agents;
+  std::shared_ptr<Memory> memory;
   // Where keys.json and audit.jsonl are.
   Path directory;
 };

@@ -38,6 +38,20 @@ test('A session is made, changed, closed, reopened and deleted', async () => {
   equal((await server.expect(404, 'DELETE', '/api/v1/sessions/user-1')).error.code, 'no_session');
 });
 
+test('A conversation that is closed is remembered in another, until it is deleted', async () => {
+  await say({ session: 'beach', message: 'My dog Rex loves the beach.' });
+  await server.expect(200, 'POST', '/api/v1/sessions/beach/close');
+  equal((await server.expect(200, 'GET', '/api/v1/sessions/beach/episodes')).episodes.length, 1);
+  const recalled = async (session) => {
+    const { turn } = await say({ session, message: 'What does my dog Rex love?' });
+    const { receipts } = await server.expect(200, 'GET', `/api/v1/sessions/${session}/turns/${turn}/receipts`);
+    return receipts.some((receipt) => receipt.items.some((item) => item.tier === 'episode'));
+  };
+  equal(await recalled('later'), true);
+  await server.expect(200, 'DELETE', '/api/v1/sessions/beach');
+  equal(await recalled('much-later'), false);
+});
+
 test('A branch is forked, labelled, compared, merged back and deleted', async () => {
   await say({ session: 'tree', message: 'One' });
   await say({ session: 'tree', message: 'Two' });

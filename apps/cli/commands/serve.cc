@@ -120,7 +120,8 @@ Result<void> run_serve(const Options& options, const Context& context) {
   TERTULIA_TRY_AS(
       const std::unique_ptr<server::Server> server,
       server::Server::start(server::server_options(config),
-                            {host->engine(), std::move(agents), host->directory()}, real_env(), log));
+                            {host->engine(), std::move(agents), host->memory(), host->directory()},
+                            real_env(), log));
   say_where(context, config, *server);
   wait_for_end(signals, *server, log);
   const auto at_most = std::chrono::duration_cast<std::chrono::milliseconds>(config.duration("server.drain"));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tertulia/conversation/branch_rules.h"
+#include "tertulia/memory/memory.h"
 
 #include "api/forms.h"
 #include "api/routes.h"
@@ -106,40 +107,50 @@ Result<Reply> patch_session(Call& call) {
   return session_reply(state);
 }
 
-Result<Reply> set_status(Call& call, SessionStatus status) {
+Result<void> check_revision(const Call& call, const Session& session) {
+  TERTULIA_TRY_AS(const std::optional<Revision> expected, call.if_match());
+  if (!expected || session.revision == *expected) return {};
+  return Error(ErrorCode::kRevisionConflict, "the session has moved on; load it again, then try again")
+      .with("current", static_cast<std::int64_t>(number(session.revision)));
+}
+
+// What was said becomes an episode.
+Result<Reply> close_session(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  Store& store = call.services.store();
+  TERTULIA_TRY_AS(const SessionState before, load(store, key));
+  TERTULIA_TRY(check_revision(call, before.session));
+  TERTULIA_TRY(call.services.memory->close(key, EndReason::kUserClosed));
+  call.services.engine->forget(key);
+  TERTULIA_TRY_AS(const SessionState after, load(store, key));
+  return session_reply(after);
+}
+
+Result<Reply> reopen_session(Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const SessionKey key, call.session());
   TERTULIA_TRY_AS(const SessionState state,
                   change_session(call, key, [&](const SessionState& now) -> Result<std::vector<Change>> {
-                    if (now.session.status == status) return std::vector<Change>();
+                    if (now.session.status == SessionStatus::kActive) return std::vector<Change>();
                     Session session = now.session;
-                    session.status = status;
+                    session.status = SessionStatus::kActive;
                     session.end_reason.reset();
-                    if (status == SessionStatus::kClosed) session.end_reason = EndReason::kUserClosed;
                     return std::vector<Change>{PutSession{std::move(session)}};
                   }));
   return session_reply(state);
 }
 
-Result<Reply> close_session(Call& call) { return set_status(call, SessionStatus::kClosed); }
-Result<Reply> reopen_session(Call& call) { return set_status(call, SessionStatus::kActive); }
-
 Result<Reply> delete_session(Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const SessionKey key, call.session());
-  TERTULIA_TRY_AS(const std::optional<Revision> expected, call.if_match());
-  Store& store = call.services.store();
-  const Result<SessionState> state = load(store, key);
+  const Result<SessionState> state = load(call.services.store(), key);
   // A damaged one can be erased, too.
   if (!state && state.error().code() != ErrorCode::kSessionDamaged) return state.error();
-  if (state && expected && state->session.revision != *expected) {
-    return Error(ErrorCode::kRevisionConflict, "the session has moved on; load it again, then try again")
-        .with("current", static_cast<std::int64_t>(number(state->session.revision)));
-  }
-  TERTULIA_TRY_AS(const EraseReport report,
-                  erase(store, {.tenant = key.tenant, .owner = key.owner, .session = key.session}));
+  if (state) TERTULIA_TRY(check_revision(call, state->session));
+  TERTULIA_TRY_AS(const ErasedMemory erased, call.services.memory->erase_session(key));
   call.services.engine->forget(key);
-  return Reply::json(report_body(report));
+  return Reply::json(report_body(erased.sessions));
 }
 
 constexpr std::array kRoutes{

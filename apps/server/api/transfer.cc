@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "tertulia/memory/memory.h"
 #include "tertulia/store/archive.h"
 
 #include "api/forms.h"
@@ -85,10 +86,8 @@ Result<Reply> export_user(Call& call) {
 Result<Reply> erase_user(Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const OwnerId user, user_of(call));
-  TERTULIA_TRY_AS(const EraseReport report,
-                  erase(call.services.store(),
-                        {.tenant = call.principal.tenant, .owner = user, .session = std::nullopt}));
-  return Reply::json(report_body(report));
+  TERTULIA_TRY_AS(const ErasedMemory erased, call.services.memory->erase_owner(call.principal.tenant, user));
+  return Reply::json(report_body(erased.sessions));
 }
 
 constexpr std::array kRoutes{

@@ -19,6 +19,10 @@
 
 #include "core/metrics.h"
 
+namespace tertulia {
+class Memory;
+}
+
 namespace tertulia::server {
 
 // The agents by name. Concurrency: any thread.
@@ -31,6 +35,8 @@ struct Agents {
 struct Services {
   std::shared_ptr<Engine> engine;
   Agents agents;
+  // What the agents remember. Never null.
+  std::shared_ptr<Memory> memory;
   Env& env;
   Log log;
   // For what blocks. Not for waiting for turns.
