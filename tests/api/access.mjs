@@ -142,6 +142,8 @@ test('On loopback nobody needs a key, but a page of another name does', async ()
   equal((await open.expect(200, 'GET', '/api/v1/me')).tenant, 'local');
   const head = (host) => `GET /api/v1/me HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
   check((await open.raw(head(`localhost:${open.port}`))).startsWith('HTTP/1.1 200'), 'localhost is loopback');
+  await open.expect(200, 'GET', '/api/v1/me', { key: 'sk-whatever-a-client-sends' });
+  await open.expect(401, 'GET', '/api/v1/me', { key: 'tk_wrong' });
   check((await open.raw(head('rebound.example'))).startsWith('HTTP/1.1 401'), 'a name that leads here is not');
   check((await open.raw(head('localhost').replace('\r\n\r\n', '\r\nX-Forwarded-For: 9.9.9.9\r\n\r\n'))).startsWith('HTTP/1.1 401'), 'nor is a proxy');
 });
