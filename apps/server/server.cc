@@ -7,6 +7,7 @@
 #include "tertulia/base/executor.h"
 
 #include "api/routes.h"
+#include "api/visitors.h"
 #include "core/api_service.h"
 #include "core/audit_log.h"
 #include "core/key_ring.h"
@@ -48,7 +49,7 @@ AuditEntry entry_of(const EndedRequest& ended) {
 void add_all_routes(Router& router) {
   for (const std::span<const Route> routes :
        {session_routes(), transfer_routes(), branch_routes(), message_routes(), turn_routes(),
-        question_routes(), record_routes(), asset_routes(), agent_routes()}) {
+        question_routes(), record_routes(), asset_routes(), agent_routes(), visitor_routes()}) {
     router.add({.prefix = "/api/v1/", .routes = routes});
   }
   add_openai_routes(router);
@@ -58,8 +59,9 @@ void add_all_routes(Router& router) {
 
 // In the order in which they depend on each other: the last one goes first.
 struct Server::Parts {
-  Parts(const ServerOptions& options, Served served, Env& env, const Log& log)
-      : pool(thread_pool(options.workers)),
+  Parts(const ServerOptions& options, Served served, VisitorSigner signer, Env& env, const Log& log)
+      : visitors(signer),
+        pool(thread_pool(options.workers)),
         services{.engine = std::move(served.engine),
                  .agents = std::move(served.agents),
                  .env = env,
@@ -73,7 +75,7 @@ struct Server::Parts {
         gate({.open_to_loopback = !options.key_required && is_loopback(options.http.address),
               .origins = options.origins,
               .requests_per_minute = options.requests_per_minute},
-             keys, env.clock(), metrics),
+             keys, visitors, env.clock(), metrics),
         service(services, router, gate, keys) {
     add_all_routes(router);
     services.draining = [this] { return service.draining(); };
@@ -81,6 +83,7 @@ struct Server::Parts {
   }
 
   std::unique_ptr<AuditLog> audit;
+  const VisitorSigner visitors;
   Metrics metrics;
   std::unique_ptr<Executor> pool;
   Services services;
@@ -104,7 +107,8 @@ void Server::let_go() {
 
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Served served, Env& env,
                                               const Log& log) {
-  auto parts = std::make_unique<Parts>(options, std::move(served), env, log);
+  TERTULIA_TRY_AS(const VisitorSigner visitors, VisitorSigner::open(env, served.directory));
+  auto parts = std::make_unique<Parts>(options, std::move(served), visitors, env, log);
   if (!is_loopback(options.http.address) && parts->keys.valid_keys() == 0) {
     return Error(ErrorCode::kBadConfig,
                  "to listen on " + options.http.address +

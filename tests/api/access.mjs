@@ -24,8 +24,9 @@ const routes = tertulia(data, 'serve', '--routes').trim().split('\n').map((line)
 // What ana has.
 const turn = await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 'hers', message: 'Mine alone' }, key: writer.key });
 const asset = await server.expect(201, 'POST', '/api/v1/sessions/hers/assets', { body: 'x', headers: { 'Content-Type': 'text/plain' }, key: writer.key });
+const response = await server.expect(200, 'POST', '/v1/responses', { body: { model: 'default', input: 'Mine alone' }, headers: { 'Tertulia-Session': 'hers' }, key: writer.key });
 const own = { session: 'hers', branch: 'main', turn: turn.turn, call: '0', asset: asset.id, agent: 'default', user: 'ana',
-  response: `resp_${turn.turn}_hers`, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default' };
+  response: response.id, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default' };
 const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
   check(own[name] !== undefined, `the matrix has nothing for {${name}} in ${pattern}: add it`);
   return own[name];
@@ -34,6 +35,14 @@ const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
 const optionsFor = (method, pattern) =>
   ['POST', 'PATCH', 'PUT'].includes(method) && !/\/(close|reopen|cancel)$/.test(pattern)
     ? { body: '{"matrix":1}', headers: { 'Content-Type': 'application/json' } } : {};
+// The server sees a change of its keys within a moment.
+async function until(condition) {
+  for (let left = 600; left > 0; left -= 1) {
+    if (await condition()) return;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  throw new Error('it did not come to that');
+}
 const levels = { open: 0, read: 1, write: 2, admin: 3 };
 
 test('Every route refuses whoever shows no key, or one that is not valid', async () => {
@@ -63,7 +72,8 @@ test('What belongs to somebody else is not there, on every route that names a se
     for (const key of [other.key, foreign.key]) {
       const reply = await server.call(method, pathOf(pattern), { ...optionsFor(method, pattern), key });
       // A body that is wrong may be seen first: it says nothing about the session. Nor does it that nothing goes on.
-      const fine = reply.status === 404 || reply.status === 204 || (reply.status === 400 && reply.json.error.code === 'unknown_field');
+      const wrong = reply.status === 400 && ['unknown_field', 'missing_field'].includes(reply.json.error.code);
+      const fine = reply.status === 404 || reply.status === 204 || wrong;
       check(fine, `${method} ${pattern} answers ${reply.status} ${reply.text.slice(0, 200)}`);
       check(!reply.text.includes('Mine alone'), `${method} ${pattern} leaks`);
     }
@@ -102,6 +112,30 @@ test('Only pages of listed origins may call', async () => {
   const ask = { 'Access-Control-Request-Method': 'POST' };
   equal((await server.call('OPTIONS', '/api/v1/turns', { headers: { Origin: 'https://shop.example', ...ask } })).status, 204);
   equal((await server.call('OPTIONS', '/api/v1/turns', { headers: { Origin: 'https://evil.example', ...ask } })).status, 403);
+});
+
+test('A visitor speaks for one user, from a listed page, until the token or its key ends', async () => {
+  const minter = keyOf('acme', 'write');
+  const fresh = server;
+  await until(async () => (await fresh.call('GET', '/api/v1/me', { key: minter.key })).status === 200);
+  const { token, user } = await fresh.expect(201, 'POST', '/api/v1/visitors', { body: { user: 'vera' }, key: minter.key });
+  equal(user, 'vera');
+  const from = (origin, more = {}) => ({ key: token, headers: { ...(origin && { Origin: origin }), ...more } });
+  const shop = from('https://shop.example');
+  equal((await fresh.expect(200, 'GET', '/api/v1/me', shop)), { tenant: 'acme', user: 'vera', scopes: ['read', 'write'] });
+  equal((await fresh.expect(403, 'GET', '/api/v1/me', from(''))).error.code, 'origin_not_allowed');
+  equal((await fresh.expect(403, 'GET', '/api/v1/me', from('https://evil.example'))).error.code, 'origin_not_allowed');
+  await fresh.expect(403, 'GET', '/api/v1/me', from('https://shop.example', { 'Tertulia-User': 'ana' }));
+  await fresh.expect(404, 'GET', '/api/v1/sessions/hers', shop);
+  await fresh.expect(403, 'POST', '/api/v1/visitors', shop);
+  await fresh.expect(403, 'DELETE', '/api/v1/users/vera', shop);
+  for (const bad of [token.replace('vera', 'anna'), token.slice(0, -1), `tv1_${'0'.repeat(64)}/acme/vera//9`, 'tv1_']) {
+    equal((await fresh.expect(401, 'GET', '/api/v1/me', { ...shop, key: bad })).error.code, 'bad_visitor_token');
+  }
+  const brief = await fresh.expect(201, 'POST', '/api/v1/visitors', { body: { seconds: 1 }, key: minter.key });
+  check(brief.user.startsWith('visitor-'), 'nobody in particular');
+  tertulia(fresh.data, 'keys', 'revoke', minter.id);
+  await until(async () => (await fresh.call('GET', '/api/v1/me', shop)).status === 401);
 });
 
 test('On loopback nobody needs a key, but a page of another name does', async () => {

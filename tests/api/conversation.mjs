@@ -1,5 +1,5 @@
 // conversation.mjs PROGRAM: sessions, branches, messages and turns through the API.
-import { operationOf, operations, seen } from './openapi.mjs';
+import { isForeign, operationOf, operations, seen } from './openapi.mjs';
 import { check, equal, moment, provider, run, Server, tertulia, test } from './support.mjs';
 
 const server = await Server.start();
@@ -221,7 +221,8 @@ test('Killed in mid-stream, the server goes on where it was, without a gap and w
 
 test('Asked to end, the server finishes what it answers and says that it is going', async () => {
   const gate = moment();
-  const own = await Server.start({ config: await provider(() => ['Almost', () => gate.happened, ' done']) });
+  const config = await provider(() => ['Almost', () => gate.happened, ' done']);
+  const own = await Server.start({ config: `${config}[server]\ndrain = "5m"\n` });
   const stream = await own.stream('POST', '/api/v1/turns', { body: { session: 'd', message: 'Go' } });
   await stream.until('text_delta');
   own.process.kill('SIGTERM');
@@ -242,9 +243,9 @@ test('Every operation of the document was used, and every route is in it', async
   await server.expect(200, 'GET', '/api/v1/sessions/tree/branches/main');
   await server.expect(200, 'GET', '/api/v1/sessions/tree/episodes');
   await server.expect(200, 'GET', '/api/v1/users/local/export');
+  await server.expect(201, 'POST', '/api/v1/visitors');
   const routes = tertulia(server.data, 'serve', '--routes').trim().split('\n').map((line) => line.split(' '));
-  // The protocols of other people's clients have documents of their own.
-  const native = routes.filter(([, path]) => !/^\/(v1\/|api\/v1\/(ui\/|ag-ui$))/.test(path));
+  const native = routes.filter(([, path]) => !isForeign(path));
   equal(native.map(([method, path]) => `${method} ${path}`).sort(), operations.map(({ method, path }) => `${method} ${path}`).sort());
   for (const [method, path, access] of native) {
     equal(operationOf(method, path).operation['x-access'], access, `${method} ${path}:`);

@@ -1,7 +1,8 @@
 // Visitors: tokens for pages that have no key.
+#include "api/visitors.h"
+
 #include <array>
 
-#include "api/routes.h"
 #include "core/call.h"
 #include "core/visitor_token.h"
 
@@ -10,6 +11,12 @@ namespace {
 
 constexpr std::int64_t kUsualLife = 15 * 60;
 constexpr std::int64_t kLongestLife = 24 * 60 * 60;
+
+// A token is not turned into another that lasts longer.
+bool is_visitor(const Request& request) {
+  return request.header("Authorization").find(kVisitorPrefix) != std::string_view::npos ||
+         request.header("X-Api-Key").starts_with(kVisitorPrefix);
+}
 
 Result<Reply> create_visitor(Call& call) {
   TERTULIA_TRY(call.no_query());
@@ -20,14 +27,16 @@ Result<Reply> create_visitor(Call& call) {
   TERTULIA_TRY(in.finish_strict());
   TERTULIA_TRY_AS(const OwnerId owner, OwnerId::parse(user));
   const Principal& principal = call.principal;
-  if (principal.visitor || (principal.bound && owner != principal.user)) {
-    return Error(ErrorCode::kNotPermitted, "this key may not let others in");
+  if (is_visitor(call.request) || (principal.bound && owner != principal.user)) {
+    return Error(ErrorCode::kNotPermitted, "whoever is bound to a user, or a visitor, lets nobody else in");
   }
+  TERTULIA_TRY_AS(const VisitorSigner signer,
+                  VisitorSigner::open(call.services.env, call.services.directory));
   const Visitor visitor{principal.tenant, owner, principal.key,
                         call.services.env.clock().now() + std::chrono::seconds(seconds)};
   std::string body;
   JsonWriter out(body);
-  out.begin_object().key("token").string(call.services.visitors->sign(visitor)).key("user").string(user);
+  out.begin_object().key("token").string(signer.sign(visitor)).key("user").string(user);
   out.key("expires_at").string(iso_time(visitor.expires_at)).end_object();
   return Reply::json(std::move(body), 201);
 }

@@ -11,6 +11,11 @@ Reply bad_key(std::string sentence) {
   return Reply::refused(HttpProblem::kBadKey, std::move(sentence)).with("WWW-Authenticate", "Bearer");
 }
 
+Reply asks_too_often() {
+  return Reply::refused(HttpProblem::kTooManyRequests, "this key asks too often; wait a little")
+      .with("Retry-After", "1");
+}
+
 // The host without its port: "[::1]:8080" gives "[::1]".
 std::string_view host_name(std::string_view host) {
   if (host.starts_with('[')) return host.substr(0, std::min(host.find(']') + 1, host.size()));
@@ -67,13 +72,12 @@ bool Gatekeeper::allows_origin(const Request& request) const {
   return is_listed(origin) || equal_but_case(authority_of(origin), request.header("Host"));
 }
 
-bool Gatekeeper::within_rate(const ApiKey& key) {
-  const std::uint32_t limit =
-      key.requests_per_minute > 0 ? key.requests_per_minute : options_.requests_per_minute;
+bool Gatekeeper::within_rate(const std::string& who, std::uint32_t limit) {
+  if (limit == 0) limit = options_.requests_per_minute;
   if (limit == 0) return true;
   const Instant now = clock_.instant();
   MutexLock lock(mutex_);
-  auto [found, added] = buckets_.try_emplace(key.id, Bucket{static_cast<double>(limit), now});
+  auto [found, added] = buckets_.try_emplace(who, Bucket{static_cast<double>(limit), now});
   Bucket& bucket = found->second;
   const double minutes = std::chrono::duration<double, std::ratio<60>>(now - bucket.filled).count();
   bucket.tokens = std::min<double>(limit, bucket.tokens + minutes * limit);
@@ -83,16 +87,34 @@ bool Gatekeeper::within_rate(const ApiKey& key) {
   return true;
 }
 
+std::variant<Principal, Reply> Gatekeeper::identify_visitor(const Request& request, std::string_view token) {
+  std::optional<Visitor> visitor = visitors_.read(token, clock_.now());
+  if (!visitor || (!visitor->key.empty() && !keys_.is_valid(visitor->key))) {
+    return Reply::refused(HttpProblem::kBadVisitorToken, "this token has ended, or was not made here")
+        .with("WWW-Authenticate", "Bearer");
+  }
+  // At every call, not only when the token is made. That the origin may call at all was seen before.
+  if (request.header("Origin").empty()) {
+    return Reply::refused(HttpProblem::kOriginNotAllowed,
+                          "a visitor's token is for pages of a listed origin");
+  }
+  if (!within_rate(visitor->key + "/" + visitor->user.text(), 0)) return asks_too_often();
+  return with_user({.tenant = std::move(visitor->tenant),
+                    .user = std::move(visitor->user),
+                    .access = Access::kWrite,
+                    .key = std::move(visitor->key),
+                    .bound = true},
+                   request);
+}
+
 std::variant<Principal, Reply> Gatekeeper::identify(const Request& request, const Peer& peer) {
   const std::optional<std::string_view> shown = key_in(request);
   if (!shown) return bad_key("show one key, as 'Authorization: Bearer tk_…' or as 'X-Api-Key: tk_…'");
+  if (shown->starts_with(kVisitorPrefix)) return identify_visitor(request, *shown);
   if (!shown->empty()) {
     const std::shared_ptr<const ApiKey> key = keys_.find(*shown);
     if (!key) return bad_key("this key is not known, has expired or was revoked");
-    if (!within_rate(*key)) {
-      return Reply::refused(HttpProblem::kTooManyRequests, "this key asks too often; wait a little")
-          .with("Retry-After", "1");
-    }
+    if (!within_rate(key->id, key->requests_per_minute)) return asks_too_often();
     Principal principal{.tenant = key->tenant,
                         .user = key->user ? *key->user : *OwnerId::parse("local"),
                         .access = key->access,

@@ -19,6 +19,7 @@
 #include "core/key_ring.h"
 #include "core/metrics.h"
 #include "core/principal.h"
+#include "core/visitor_token.h"
 #include "http/reply.h"
 #include "http/request.h"
 #include "http/service.h"
@@ -38,8 +39,9 @@ struct GateOptions {
 class Gatekeeper {
  public:
   // Keeps references.
-  Gatekeeper(GateOptions options, KeyRing& keys, Clock& clock, Metrics& metrics)
-      : options_(std::move(options)), keys_(keys), clock_(clock), metrics_(metrics) {}
+  Gatekeeper(GateOptions options, KeyRing& keys, const VisitorSigner& visitors, Clock& clock,
+             Metrics& metrics)
+      : options_(std::move(options)), keys_(keys), visitors_(visitors), clock_(clock), metrics_(metrics) {}
 
   // Who asks for something that needs `wanted`; or why they are refused.
   std::variant<Principal, Reply> admit(const Request& request, const Peer& peer, Access wanted);
@@ -51,7 +53,9 @@ class Gatekeeper {
 
  private:
   std::variant<Principal, Reply> identify(const Request& request, const Peer& peer);
-  bool within_rate(const ApiKey& key);
+  std::variant<Principal, Reply> identify_visitor(const Request& request, std::string_view token);
+  // Counts a request of `who`; a limit of 0 is the usual one.
+  bool within_rate(const std::string& who, std::uint32_t limit);
 
   struct Bucket {
     double tokens = 0;
@@ -59,6 +63,7 @@ class Gatekeeper {
   };
   const GateOptions options_;
   KeyRing& keys_;
+  const VisitorSigner& visitors_;
   Clock& clock_;
   Metrics& metrics_;
   Mutex mutex_;

@@ -50,7 +50,8 @@ Result<VisitorSigner> VisitorSigner::open(Env& env, const Path& directory) {
     return VisitorSigner(secret);
   }
   if (stored->size() != secret.size()) {
-    return Error(ErrorCode::kDamaged, "visitor.key holds no secret of 32 bytes; remove it to have a new one made");
+    return Error(ErrorCode::kDamaged,
+                 "visitor.key holds no secret of 32 bytes; remove it to have a new one made");
   }
   std::copy(stored->begin(), stored->end(), secret.begin());
   return VisitorSigner(secret);
@@ -83,7 +84,8 @@ std::optional<Visitor> VisitorSigner::read(std::string_view token, Time now) con
   Result<OwnerId> user = OwnerId::parse(parts[1]);
   std::int64_t end = 0;
   const auto [last, error] = std::from_chars(parts[3].data(), parts[3].data() + parts[3].size(), end);
-  if (!tenant || !user || error != std::errc() || last != parts[3].data() + parts[3].size()) return std::nullopt;
+  if (!tenant || !user || error != std::errc() || last != parts[3].data() + parts[3].size())
+    return std::nullopt;
   Visitor visitor{*std::move(tenant), *std::move(user), std::string(parts[2]), Time(Duration(end))};
   if (now >= visitor.expires_at) return std::nullopt;
   return visitor;
