@@ -1,8 +1,8 @@
 // A HandedBackTool: declared for the model only. An answer that calls it ends the turn and is handed back.
 //
-// The answer is then the last message of the turn's outcome, and not committed: whoever runs the tool gives it
-// back, with the results of all its calls behind it, as the input of the next turn (Input::messages). Tools
-// beside it in the same answer are not run.
+// The answer is then the last message of the turn's outcome, and not committed: whoever runs the tool gives
+// it back, with the results of all its calls behind it, as the input of the next turn (Input::messages).
+// Tools beside it in the same answer are not run.
 #pragma once
 
 #include <string>
