@@ -1,4 +1,4 @@
-// run.mjs [GROUP…] [--json]: runs the benchmark programs and shows each figure beside its goal.
+// run.mjs [GROUP…] [--json] [--locomo FILE] [--large]: runs the benchmark programs and shows each figure beside its goal.
 //
 // A program prints one JSON line a figure: {"figure":…,"value":…,"unit":…,"goal":…,"against":…}. A goal is ">= 10" or
 // "<= 1.2", or empty where a number is only shown. Exit code 1 if a goal was missed.
@@ -15,18 +15,25 @@ const groups = {
   text: [['bash', 'bench/text/run.sh']],
   conversation: [[`${bin}/bench_conversation`]],
   agent: [[`${bin}/bench_agent`, 'build']],
+  memory: [[`${bin}/bench_memory`]],
   model: [[`${bin}/bench_model`]],
   store: [[`${bin}/bench_store`, 'build']],
+  view: [[`${bin}/bench_view`], ['node', 'bench/memory/trim.mjs']],
   server: [['node', 'bench/server/run.mjs', `${bin}/tertulia`]],
   rivals: [['node', 'bench/rivals/run.mjs', '--all']],
 };
 
 const words = process.argv.slice(2);
+// What only the group `memory` understands is handed on to it.
+const file = words.indexOf('--locomo');
+if (file >= 0) groups.memory[0].push(...words.splice(file, 2).map((word, i) => (i === 1 ? resolve(word) : word)));
+const large = words.indexOf('--large');
+if (large >= 0) groups.memory[0].push(...words.splice(large, 1));
 const json = words.includes('--json');
 const wanted = words.filter((word) => !word.startsWith('--'));
 const unknown = [...wanted.filter((word) => !(word in groups)), ...words.filter((word) => word.startsWith('--') && word !== '--json')];
 if (unknown.length > 0) {
-  console.error(`usage: scripts/bench [${Object.keys(groups).join('|')}]… [--json]    (unknown: ${unknown.join(' ')})`);
+  console.error(`usage: scripts/bench [${Object.keys(groups).join('|')}]… [--json] [--locomo FILE] [--large]    (unknown: ${unknown.join(' ')})`);
   process.exit(2);
 }
 

@@ -8,6 +8,7 @@ LOGS=build/logs
 # What Debian 12 must have. One name a line, so that a change shows in a diff.
 PACKAGES=(
   ccache
+  chromium
   clang-19
   clang-format-19
   clang-tidy-19
@@ -17,14 +18,21 @@ PACKAGES=(
   libclang-rt-19-dev
   libcli11-dev
   libcurl4-openssl-dev
+  libdnnl-dev
+  libedit-dev
   libfmt-dev
   libgmock-dev
   libgtest-dev
+  libgumbo-dev
+  libhnswlib-dev
+  libmd4c-dev
+  libpoppler-cpp-dev
   libre2-dev
   libsodium-dev
+  libspdlog-dev
   libsqlite3-dev
   libssl-dev
-  libspdlog-dev
+  libstemmer-dev
   libtomlplusplus-dev
   libzstd-dev
   llvm-19
@@ -33,6 +41,7 @@ PACKAGES=(
   openssl
   pkg-config
   strace
+  tmux
 )
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then

@@ -10,8 +10,8 @@ namespace {
 class TreeDrawing {
  public:
   TreeDrawing(const std::vector<BranchHead>& branches, const std::map<BranchId, std::string>& previews,
-              Time now, std::size_t width, const Output& out)
-      : previews_(previews), now_(now), width_(width), out_(out) {
+              Time now, std::size_t width, const Output& out, std::string_view here)
+      : previews_(previews), now_(now), width_(width), out_(out), here_(here) {
     for (const BranchHead& head : branches) {
       if (head.forked_from) children_[head.forked_from->parent].push_back(&head);
       if (!head.forked_from) roots_.push_back(&head);
@@ -36,7 +36,8 @@ class TreeDrawing {
     const std::string joint = forked ? " ─┬─ " : " ─── ";
     const std::size_t used = display_width(first + head.id.text() + joint);
     std::string facts = facts_of(head);
-    lines_.push_back(first + out_.styled(Style::kBold, head.id.text()) + joint +
+    const Style style = head.id.text() == here_ ? Style::kAccent : Style::kBold;
+    lines_.push_back(first + out_.styled(style, head.id.text()) + joint +
                      fit(facts, used < width_ ? std::max<std::size_t>(10, width_ - used) : 10));
     if (!forked) return;
     // A chain of forks longer than the screen is wide goes straight down.
@@ -50,7 +51,7 @@ class TreeDrawing {
   }
 
   std::string facts_of(const BranchHead& head) const {
-    std::string facts;
+    std::string facts = head.id.text() == here_ ? "you are here · " : "";
     if (head.forked_from) facts += "after message " + std::to_string(head.forked_from->at_index) + " · ";
     facts += counted(head.message_count, "message") + " · " + ago(head.last_activity, now_);
     if (!head.label.empty()) facts += " · " + one_line(head.label);
@@ -63,6 +64,7 @@ class TreeDrawing {
   const Time now_;
   const std::size_t width_;
   const Output& out_;
+  const std::string_view here_;
   std::vector<const BranchHead*> roots_;
   std::map<BranchId, std::vector<const BranchHead*>> children_;
   std::vector<std::string> lines_;
@@ -72,8 +74,8 @@ class TreeDrawing {
 
 std::vector<std::string> draw_tree(const std::vector<BranchHead>& branches,
                                    const std::map<BranchId, std::string>& previews, Time now,
-                                   std::size_t width, const Output& out) {
-  return TreeDrawing(branches, previews, now, width, out).lines();
+                                   std::size_t width, const Output& out, std::string_view here) {
+  return TreeDrawing(branches, previews, now, width, out, here).lines();
 }
 
 }  // namespace tertulia::cli

@@ -17,9 +17,9 @@
 namespace tertulia::cli {
 
 // One line for each branch, none wider than `width`. `previews` holds the last message of branches where
-// known.
+// known. The branch `here` is marked.
 std::vector<std::string> draw_tree(const std::vector<BranchHead>& branches,
                                    const std::map<BranchId, std::string>& previews, Time now,
-                                   std::size_t width, const Output& out);
+                                   std::size_t width, const Output& out, std::string_view here = {});
 
 }  // namespace tertulia::cli

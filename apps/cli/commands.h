@@ -29,8 +29,13 @@ struct Context {
   void run(const std::function<Result<void>()>& work);
 };
 
+void add_agents(CLI::App& app, Context& context);
+void add_approve(CLI::App& app, Context& context);
+// With `resume`.
 void add_chat(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
+void add_tools(CLI::App& app, Context& context);
+void add_turns(CLI::App& app, Context& context);
 void add_keys(CLI::App& app, Context& context);
 void add_audit(CLI::App& app, Context& context);
 void add_tokens(CLI::App& app, Context& context);
@@ -42,5 +47,11 @@ void add_messages(CLI::App& app, Context& context);
 void add_verify(CLI::App& app, Context& context);
 void add_backup(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
+void add_explain(CLI::App& app, Context& context);
+void add_memory(CLI::App& app, Context& context);
+void add_erase(CLI::App& app, Context& context);
+// Subcommands of `sessions`.
+void add_session_life(CLI::App& sessions, Context& context);
+void add_workflow(CLI::App& app, Context& context);
 
 }  // namespace tertulia::cli

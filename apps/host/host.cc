@@ -3,12 +3,15 @@
 #include <utility>
 
 #include "tertulia/base/nearest.h"
+#include "tertulia/memory/knowledge_source.h"
+#include "tertulia/memory/memory.h"
 #include "tertulia/tools/builtin_tools.h"
 #include "tertulia/tools/fetch_tool.h"
 #include "tertulia/tools/file_tools.h"
 #include "tertulia/tools/process_tool.h"
 
 #include "mcp_pool.h"
+#include "reaper.h"
 
 namespace tertulia {
 namespace {
@@ -59,6 +62,7 @@ Result<void> add_tool(ToolRegistry& registry, const std::string& name, const Con
 }  // namespace
 
 Host::~Host() {
+  reaper_.reset();
   // Turns that run are parked before the servers they use end.
   agents_.clear();
   engine_.reset();
@@ -73,8 +77,12 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
   host->store_ = std::move(open.store);
   TERTULIA_TRY_AS(host->engine_,
                   Engine::open({.store = host->store_, .env = options.env, .recover = options.recover}));
+  host->memory_ = std::make_shared<Memory>(host->store_, *options.env);
+  host->memory_->add_source(knowledge_source(
+      std::make_shared<SemanticMemory>(*host->store_, *options.env, static_embedder()), host->store_));
   host->mcp_ = std::make_unique<McpPool>(options.environment);
   host->make_agents(config, options);
+  if (options.reap) host->reaper_ = std::make_unique<Reaper>(host->memory_);
   return host;
 }
 
@@ -98,6 +106,7 @@ Result<AgentDefinitionPtr> Host::make_agent(const Config& config, const HostOpti
   definition->permissions = plan.permissions;
   if (options.unattended) definition->permissions->unattended = true;
   definition->tools = std::make_shared<ToolRegistry>();
+  definition->memory = memory_;
   const std::string where = "agent '" + plan.spec.id.text() + "'";
   auto model = configured_model(plan_, plan.spec.model, options.environment, *options.env);
   if (!model) return std::move(model).error().in(where);

@@ -26,6 +26,8 @@
 namespace tertulia {
 
 class McpPool;
+class Memory;
+class Reaper;
 
 struct HostOptions {
   Environment environment = process_environment();
@@ -37,6 +39,8 @@ struct HostOptions {
   std::optional<std::string> only{};
   // Nobody is there to answer: what would be asked about is denied, whatever the configuration says.
   bool unattended = false;
+  // Sessions that are idle for too long, or too old, are closed in the background and become episodes.
+  bool reap = false;
   // Turns that a crash left are finished as soon as their agent is there.
   bool recover = true;
 };
@@ -58,6 +62,8 @@ class Host {
   std::vector<std::string> agents() const;
 
   const std::shared_ptr<Engine>& engine() const { return engine_; }
+  // What the agents remember beside the conversation they are in.
+  const std::shared_ptr<Memory>& memory() const { return memory_; }
   Store& store() const { return *store_; }
   // Null for other kinds.
   SqliteStore* sqlite() const { return sqlite_; }
@@ -81,7 +87,9 @@ class Host {
   // Outlives the engine, whose turns use its tools.
   std::unique_ptr<McpPool> mcp_;
   std::map<std::string, Result<AgentDefinitionPtr>, std::less<>> agents_;
+  std::shared_ptr<Memory> memory_;
   std::shared_ptr<Engine> engine_;
+  std::unique_ptr<Reaper> reaper_;
 };
 
 // The model of an agent's `model`: a name of [models], a provider and a model, or "" for [model].

@@ -1,5 +1,5 @@
 // conversation.mjs PROGRAM: sessions, branches, messages and turns through the API.
-import { isForeign, operationOf, operations, seen } from './openapi.mjs';
+import { isOfOthers, operationOf, operations, seen } from './openapi.mjs';
 import { check, equal, moment, provider, run, Server, tertulia, test } from './support.mjs';
 
 const server = await Server.start();
@@ -245,7 +245,7 @@ test('Every operation of the document was used, and every route is in it', async
   await server.expect(200, 'GET', '/api/v1/users/local/export');
   await server.expect(201, 'POST', '/api/v1/visitors');
   const routes = tertulia(server.data, 'serve', '--routes').trim().split('\n').map((line) => line.split(' '));
-  const native = routes.filter(([, path]) => !isForeign(path));
+  const native = routes.filter(([, path]) => !isOfOthers(path));
   equal(native.map(([method, path]) => `${method} ${path}`).sort(), operations.map(({ method, path }) => `${method} ${path}`).sort());
   for (const [method, path, access] of native) {
     equal(operationOf(method, path).operation['x-access'], access, `${method} ${path}:`);

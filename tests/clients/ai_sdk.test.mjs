@@ -114,7 +114,6 @@ test('a page whose server was killed sees the whole answer once', async () => {
   while (!chat.lastMessage || chat.lastMessage.role !== 'assistant' || !textOf(chat.lastMessage).includes('two')) await new Promise((resolve) => setTimeout(resolve, 5));
   await server.restart();
   await sent;
-  await server.model.letGo();
   const resumed = chat.resumeStream();
   await server.model.letGo();
   await resumed;

@@ -32,7 +32,14 @@ function reply({ messages, tools = [] }) {
 
 export async function startModel() {
   const state = { requests: [], waiting: [] };
-  const held = () => new Promise((resolve) => state.waiting.push(resolve));
+  // Until it is let go, or whoever asked has gone: a server that was killed holds nobody up.
+  const held = (response) => new Promise((resolve) => {
+    state.waiting.push(resolve);
+    response.once('close', () => {
+      state.waiting = state.waiting.filter((one) => one !== resolve);
+      resolve();
+    });
+  });
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
@@ -53,7 +60,7 @@ export async function startModel() {
       response.write(`data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }], ...more })}\n\n`);
     send({ role: 'assistant', content: '' });
     for (const word of words) {
-      if (word === null) await held();
+      if (word === null) await held(response);
       else send({ content: word });
     }
     calls?.forEach((call, index) => send({ tool_calls: [{ index, ...call }] }));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tertulia/agent/agent.h"
+#include "tertulia/memory/memory.h"
 #include "tertulia/model/scripted_model.h"
 
 #include "mortal_store.h"
@@ -39,7 +40,15 @@ class Home {
 struct Process {
   std::shared_ptr<MortalStore> store;
   std::shared_ptr<Life> life;
+  std::shared_ptr<Memory> memory;
   std::optional<Agent> agent;
+};
+
+// What the story says is remembered.
+struct StoryNotes {
+  std::map<std::string, std::string> notes;
+  // "hangs", "fails", or empty.
+  std::string mode;
 };
 
 // A run that was begun, and what was told of it.
@@ -95,6 +104,16 @@ class World {
   Process open_process(bool recover);
   void end_process(Process& process);
 
+  // world_reach.cc: who may do what, and the middleware around it.
+  bool reach_setting(Words& words);
+  void answer(Words& words, const Line& line);
+  void questions(Words& words, const Line& line);
+  void plan(Words& words, const Line& line);
+  void spent(Words& words, const Line& line);
+  void until_asked(Told& run, const std::string& tool);
+  std::vector<Question> open_questions();
+  void add_middleware(AgentBuilder& builder) const;
+
   // world_acts.cc: what happens.
   void user(Words& words, const Line& line);
   void resume(Words& words, const Line& line);
@@ -122,6 +141,21 @@ class World {
   void bury_the_dead();
   void wait_for_recovery();
 
+  // world_memory.cc: what is remembered.
+  void attach_memory(Process& process, AgentBuilder& builder);
+  bool memory_setting(Words& words);
+  Memory& memory();
+  SessionKey key_of(const std::string& session) const;
+  void end_session(Words& words, const Line& line);
+  void reap(Words& words, const Line& line);
+  void episodes(Words& words, const Line& line);
+  std::vector<std::string> episode_lines(const std::string& session);
+  void pin(Words& words, const Line& line);
+  void receipt(Words& words, const Line& line);
+  void prompts(Words& words, const Line& line);
+  void erase_memory(Words& words, const Line& line);
+  void no_trace(Words& words, const Line& line);
+
   // world_checks.cc: what must be.
   void says(const std::string& text);
   void error(Words& words, const Line& line);
@@ -148,9 +182,18 @@ class World {
   const std::shared_ptr<Ledger> ledger_ = std::make_shared<Ledger>();
   std::string system_;
   AgentLimits limits_;
+  const std::filesystem::path directory_;
+  bool remembers_ = false;
+  MemoryConfig memory_;
+  StoryNotes story_notes_;
+  std::vector<Procedure> procedures_;
   OnReturn on_return_ = OnReturn::kResume;
   bool persist_ = true;
   std::vector<ToolPlan> tools_;
+  std::optional<PermissionPolicy> policy_;
+  // "breaker 2", "limits session tokens 100", …: made anew for each process.
+  std::vector<std::string> middleware_;
+  std::string last_question_;
   std::map<std::string, ModelGate> gates_;
   std::map<std::size_t, Process> processes_;
   std::map<std::string, std::unique_ptr<Told>> told_;

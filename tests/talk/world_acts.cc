@@ -28,6 +28,18 @@ const std::map<std::string, World::Statement, std::less<>>& World::statements() 
       {"load", &World::load},
       {"save", &World::save},
       {"watch", &World::watch},
+      {"end", &World::end_session},
+      {"reap", &World::reap},
+      {"episodes", &World::episodes},
+      {"pin", &World::pin},
+      {"receipt", &World::receipt},
+      {"prompts", &World::prompts},
+      {"erase", &World::erase_memory},
+      {"no", &World::no_trace},
+      {"answer", &World::answer},
+      {"questions", &World::questions},
+      {"plan", &World::plan},
+      {"spent", &World::spent},
       {"error", &World::error},
       {"interrupted", &World::interrupted},
       {"transcript", &World::transcript},
@@ -160,7 +172,8 @@ void World::wait(Words& words, const Line& /*line*/) {
   }
 }
 
-// until model at DOOR [N] · until tool NAME runs [N] · until RUN says TEXT · until RUN begins
+// until model at DOOR [N] · until tool NAME runs [N] · until RUN says TEXT · until RUN begins · until RUN
+// asks about TOOL
 void World::until(Words& words, const Line& /*line*/) {
   if (words.take("model at")) {
     const ModelGate gate = gates_[words.word()];
@@ -171,6 +184,10 @@ void World::until(Words& words, const Line& /*line*/) {
     process().life->wait_for_runs(tool, words.number().value_or(1));
   } else {
     Told& run = told(words.word());
+    if (words.take("asks about")) {
+      until_asked(run, words.word());
+      return;
+    }
     const bool begins = words.take("begins");
     std::string wanted;
     if (!begins) {

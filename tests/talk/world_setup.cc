@@ -29,7 +29,7 @@ void Home::reopen() {
 }
 
 World::World(const std::string& store_kind, const std::filesystem::path& directory)
-    : home_(store_kind, directory) {}
+    : home_(store_kind, directory), directory_(directory) {}
 
 World::~World() {
   for (auto& [number, process] : processes_) end_process(process);
@@ -67,6 +67,8 @@ void World::agent(Words& words, const Line& line) {
 void World::setting(Words words) {
   if (words.take("system")) {
     system_ = words.rest();
+  } else if (memory_setting(words)) {
+    // It was one of the memory's.
   } else if (words.take("saved by hand")) {
     persist_ = false;
   } else if (words.take("rejects closed sessions")) {
@@ -105,6 +107,8 @@ void World::setting(Words words) {
     } else {
       words.fail("there is no limit '" + name + "'");
     }
+  } else {
+    (void)reach_setting(words);
   }
   words.end();
 }
@@ -146,6 +150,9 @@ void World::act(ModelStep& step, Words words) {
     step.hang();
   } else if (words.take("wait at")) {
     step.wait(gates_[words.word()]);
+  } else if (words.take("use")) {
+    const std::uint64_t in = words.required_number();
+    step.usage({.input_tokens = in, .output_tokens = words.required_number()});
   } else if (words.take("finish length")) {
     step.finish(Finish::kLength);
   } else if (words.take("finish refusal")) {
@@ -222,9 +229,13 @@ Process World::open_process(bool recover) {
   spec.name = "agent";
   spec.on_return = on_return_;
   spec.limits = limits_;
+  spec.memory = memory_;
   spec.system_prompt = system_;
   builder.with_spec(std::move(spec));
+  attach_memory(process, builder);
   for (const ToolPlan& plan : tools_) builder.with_tool(make_story_tool(plan, ledger_, process.life));
+  if (policy_) builder.with_permissions(*policy_);
+  add_middleware(builder);
   Result<Agent> made = builder.build();
   if (!made) fail("the agent cannot be made: " + made.error().message());
   process.agent = *std::move(made);
@@ -235,6 +246,7 @@ Process World::open_process(bool recover) {
 void World::end_process(Process& process) {
   if (process.store && process.store->dead()) process.life->end();
   process.agent.reset();
+  process.memory.reset();
   if (process.life) process.life->end();
   process.store.reset();
 }

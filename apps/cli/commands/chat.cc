@@ -1,22 +1,22 @@
-// tertulia chat: a conversation in the terminal, a line each.
+// tertulia chat: a conversation in the terminal; tertulia resume: what was interrupted goes on.
 #include <csignal>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include <unistd.h>
 
-#include "tertulia/agent/agent.h"
 #include "tertulia/base/env.h"
-#include "tertulia/base/printable.h"
 #include "tertulia/base/utf8.h"
-#include "tertulia/conversation/json_forms.h"
-#include "tertulia/tools/builtin_tools.h"
 
-#include "chat_model.h"
+#include "chat/chat_loop.h"
+#include "chat/follow_run.h"
+#include "chat/talk.h"
 #include "commands.h"
 #include "open_store.h"
+#include "settings.h"
+#include "words.h"
 
 namespace tertulia::cli {
 namespace {
@@ -24,132 +24,14 @@ namespace {
 struct Options {
   std::string session;
   std::string branch;
+  std::string agent = "default";
   std::string model;
   std::string system;
+  std::vector<std::string> attach;
   bool no_tools = false;
   bool resume = false;
+  bool lines = false;
   std::vector<std::string> message;
-};
-
-// Ctrl-C stops the turn and keeps what was said; a second one ends the program.
-class Interrupts {
- public:
-  Interrupts() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    std::thread([this, set] {
-      while (true) {
-        int signal = 0;
-        if (sigwait(&set, &signal) != 0) return;
-        MutexLock lock(mutex_);
-        if (run_ == nullptr || stopping_) ::_exit(kExitInterrupted);
-        stopping_ = true;
-        run_->cancel();
-      }
-    }).detach();
-  }
-
-  void watch(Run* run) {
-    MutexLock lock(mutex_);
-    run_ = run;
-    stopping_ = false;
-  }
-
- private:
-  Mutex mutex_;
-  Run* run_ TERTULIA_GUARDED_BY(mutex_) = nullptr;
-  bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
-};
-
-// One object for the program: its thread lives as long.
-Interrupts& interrupts() {
-  static Interrupts* const kInterrupts = new Interrupts;
-  return *kInterrupts;
-}
-
-class Chat {
- public:
-  Chat(const Context& context, const Options& options, Agent agent, std::string session)
-      : context_(context), options_(options), agent_(std::move(agent)), session_(std::move(session)) {}
-
-  Result<void> say(const std::string& message) { return show(agent_.run(message, session_, run_options())); }
-  Result<void> resume() { return show(agent_.resume(session_, run_options())); }
-
- private:
-  RunOptions run_options() const {
-    RunOptions run;
-    run.tenant = *TenantId::parse(context_.tenant);
-    run.owner = *OwnerId::parse(context_.owner);
-    if (!options_.branch.empty()) run.branch = *BranchId::parse(options_.branch);
-    run.tools = !options_.no_tools;
-    return run;
-  }
-
-  Result<void> show(Run run) {
-    interrupts().watch(&run);
-    for (const Event& event : run) {
-      if (context_.out.json) {
-        context_.out.line(to_json(event));
-      } else {
-        show_event(event);
-      }
-    }
-    interrupts().watch(nullptr);
-    const Result<TurnOutcome> outcome = run.result();
-    if (!outcome) return outcome.error();
-    return {};
-  }
-
-  // The answer goes to standard output; everything about it to standard error.
-  void show_event(const Event& event) {
-    const Output& out = context_.out;
-    switch (event.kind) {
-      case EventKind::kTextDelta:
-        out.print(printable_lines(event.text));
-        break;
-      case EventKind::kTextEnded:
-        out.line("");
-        break;
-      case EventKind::kToolCallResult:
-        note("→ " + event.name + ": " + printable(event.text.substr(0, 200)));
-        break;
-      case EventKind::kRetry:
-        note("retrying: " + printable(event.text));
-        break;
-      case EventKind::kReset:
-        note("(what was said since is void)");
-        break;
-      case EventKind::kTurnInterrupted:
-        note("(stopped: " + printable(event.text) + ")");
-        break;
-      default:
-        break;
-    }
-  }
-
-  void note(const std::string& text) const {
-    std::cerr << context_.out.styled_err(Style::kDim, text) << "\n" << std::flush;
-  }
-
-  // Text of a model may hold anything; only line ends and tabs pass as they are.
-  static std::string printable_lines(std::string_view text) {
-    std::string shown;
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i <= text.size(); ++i) {
-      if (i < text.size() && text[i] != '\n' && text[i] != '\t') continue;
-      shown += printable(text.substr(begin, i - begin));
-      if (i < text.size()) shown += text[i];
-      begin = i + 1;
-    }
-    return shown;
-  }
-
-  const Context& context_;
-  const Options& options_;
-  Agent agent_;
-  std::string session_;
 };
 
 std::string joined(const std::vector<std::string>& words) {
@@ -158,70 +40,179 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-Result<void> converse(Chat& chat, const Context& context) {
-  const bool person = ::isatty(STDIN_FILENO) == 1;
-  std::string line;
-  std::uint64_t offset = 0;
-  while (true) {
-    if (person) std::cerr << context.out.styled_err(Style::kAccent, "› ") << std::flush;
-    if (!std::getline(std::cin, line)) return {};
-    if (const auto bad = find_bad_utf8(line)) {
-      return Error(ErrorCode::kBadUnicode,
-                   "standard input is not UTF-8 at byte " + std::to_string(offset + *bad))
-          .with("offset", static_cast<std::int64_t>(offset + *bad));
-    }
-    offset += line.size() + 1;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const Result<void> said = chat.say(line);
-    if (said) continue;
-    // A person can say something else; a script needs to know.
-    if (!person) return said.error();
-    context.out.error(said.error());
+// A name that a person can read and type.
+std::string new_session_name() {
+  UuidMaker ids(real_env().clock(), real_env().random());
+  const std::string id = ids.make().text();
+  std::string day = iso_time(real_env().clock().now()).substr(0, 10);
+  return "chat-" + day + "-" + id.substr(id.size() - 5);
+}
+
+Result<SessionKey> key_from_outside(const Context& context, const std::string& session) {
+  TERTULIA_TRY_AS(SessionKey key, key_of(context, session));
+  if (is_own_session(key.session)) {
+    return Error(ErrorCode::kBadId,
+                 "session '" + session + "': names that begin with '~' are the program's own");
   }
+  return key;
+}
+
+Result<std::string> check_text(std::string text) {
+  if (const auto bad = find_bad_utf8(text)) {
+    return Error(ErrorCode::kBadUnicode, "standard input is not UTF-8 at byte " + std::to_string(*bad))
+        .with("offset", static_cast<std::int64_t>(*bad));
+  }
+  return text;
+}
+
+// Nobody sits at a terminal: what is read is said, and only the answer is written.
+Result<void> say_input(Talk& talk, const Options& options, const Context& context) {
+  std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  TERTULIA_TRY_AS(text, check_text(std::move(text)));
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return Error(ErrorCode::kEmptyMessage, "standard input holds no message");
+  }
+  if (!options.lines) {
+    while (text.ends_with('\n')) text.pop_back();
+    return say_once(talk, text, context);
+  }
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (line.find_first_not_of(" \t\r") != std::string::npos) TERTULIA_TRY(say_once(talk, line, context));
+    begin = end + 1;
+  }
+  return {};
+}
+
+Result<RunOptions> run_options(const Options& options, const HostPlan& plan) {
+  RunOptions run;
+  if (!options.branch.empty()) {
+    TERTULIA_TRY_AS(run.branch, BranchId::parse(options.branch));
+  }
+  run.tools = !options.no_tools;
+  run.instructions = options.system;
+  if (!options.model.empty()) {
+    TERTULIA_TRY_AS(const ConfiguredModel model,
+                    configured_model(plan, options.model, process_environment()));
+    run.model = model.model;
+    run.model_name = model.name;
+  }
+  return run;
 }
 
 Result<void> run_chat(const Options& options, const Context& context) {
-  TERTULIA_TRY(tenant_of(context));
-  TERTULIA_TRY(owner_of(context));
-  if (!options.branch.empty()) TERTULIA_TRY(BranchId::parse(options.branch));
-  interrupts();
-  std::string session = options.session;
-  if (session.empty()) {
-    UuidMaker ids(real_env().clock(), real_env().random());
-    session = ids.make().text();
-    if (!context.out.json) std::cerr << "session " << session << "\n";
-  }
-  TERTULIA_TRY_AS(const ConfiguredModel model, chat_model(context, options.model));
-  TERTULIA_TRY_AS(OpenStore open, open_store(context, Need::kCreate));
-  AgentBuilder builder;
-  builder.with_id("default")
-      .with_name("assistant")
-      .with_system_prompt(options.system)
-      .with_model(model.model, model.name)
-      .with_session_store(std::shared_ptr<Store>(std::move(open.store)))
-      .with_toolkit(builtin_tools(real_env().clock()));
-  TERTULIA_TRY_AS(Agent agent, builder.build());
-  Chat chat(context, options, std::move(agent), session);
-  if (options.resume) TERTULIA_TRY(chat.resume());
-  if (!options.message.empty()) return chat.say(joined(options.message));
+  TERTULIA_TRY_AS(const SessionKey key,
+                  key_from_outside(context, options.session.empty() ? new_session_name() : options.session));
+  TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  catch_interrupts();
+  const bool person = !context.out.json && options.message.empty() && !options.resume &&
+                      ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  // A single message from a terminal can be asked about, too.
+  const bool asked = !context.out.json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
+  TERTULIA_TRY_AS(
+      const std::unique_ptr<Host> host,
+      Host::open(config, {.only = options.agent, .unattended = !person && !asked, .recover = false}));
+  TERTULIA_TRY_AS(AgentDefinitionPtr agent, host->agent(options.agent));
+  TERTULIA_TRY_AS(RunOptions run, run_options(options, host->plan()));
+  for (const std::string& warning : host->warnings()) std::cerr << "tertulia: " << warning << "\n";
+  Talk talk(*host, std::move(agent), key, run);
+  if (!options.session.empty() && options.branch.empty() && person) TERTULIA_TRY(talk.enter(key));
+  for (const std::string& file : options.attach) TERTULIA_TRY(talk.attach(file));
+  if (person)
+    return chat_loop(talk, context, {.pick = options.session.empty(), .history = history_file(config)});
+  if (options.session.empty() && !context.out.json) std::cerr << "session " << key.session.text() << "\n";
+  if (options.resume) TERTULIA_TRY(resume_once(talk, context));
+  if (!options.message.empty()) return say_once(talk, joined(options.message), context);
   if (options.resume) return {};
-  return converse(chat, context);
+  return say_input(talk, options, context);
+}
+
+struct ResumeOptions {
+  std::string session;
+  std::string branch;
+};
+
+// Where nobody can be asked, a turn that waits for an answer goes on waiting: it would be a no otherwise.
+Result<void> resume_turn(Host& host, const InterruptedTurn& turn, const std::vector<Question>& questions,
+                         const Context& context) {
+  const bool person = !context.out.json && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
+  for (const Question& question : questions) {
+    if (person || question.turn != turn.turn) continue;
+    return Error(ErrorCode::kNotPermitted, "session '" + turn.key.session.text() +
+                                               "' waits for an answer about '" + question.tool +
+                                               "'; answer with: tertulia approve " + question.id() + " once");
+  }
+  if (!context.out.json) {
+    std::cerr << "session " << turn.key.session.text() << ", branch " << turn.branch.text() << "\n";
+  }
+  TERTULIA_TRY_AS(AgentDefinitionPtr agent, host.agent(turn.agent.text()));
+  RunOptions run;
+  run.branch = turn.branch;
+  Talk talk(host, std::move(agent), turn.key, run);
+  return resume_once(talk, context);
+}
+
+Result<void> run_resume(const ResumeOptions& options, const Context& context) {
+  TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
+  TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
+  TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  catch_interrupts();
+  TERTULIA_TRY_AS(const std::unique_ptr<Host> host,
+                  Host::open(config, {.need = Need::kExisting, .recover = false}));
+  TERTULIA_TRY_AS(std::vector<InterruptedTurn> turns, host->engine()->interrupted());
+  TERTULIA_TRY_AS(const std::vector<Question> questions, host->engine()->questions(tenant, owner));
+  std::erase_if(turns, [&](const InterruptedTurn& turn) {
+    return turn.key.tenant != tenant || turn.key.owner != owner ||
+           (!options.session.empty() && turn.key.session.text() != options.session) ||
+           (!options.branch.empty() && turn.branch.text() != options.branch);
+  });
+  if (turns.empty()) {
+    if (!options.session.empty())
+      return Error(ErrorCode::kNothingToResume, "no turn of this session was interrupted");
+    if (!context.out.json) context.out.line("No turn was interrupted.");
+    return {};
+  }
+  Result<void> first;
+  for (const InterruptedTurn& turn : turns) {
+    const Result<void> done = resume_turn(*host, turn, questions, context);
+    if (!done && turns.size() > 1) context.out.error(done.error());
+    if (!done && first) first = done;
+  }
+  return first;
+}
+
+void add_resume(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("resume", "Go on with turns that a crash or a shutdown has interrupted");
+  auto options = std::make_shared<ResumeOptions>();
+  command->add_option("--session", options->session, "Only of this session; of all if not given");
+  command->add_option("--branch", options->branch, "Only of this branch");
+  command->callback([options, &context] { context.run([&] { return run_resume(*options, context); }); });
 }
 
 }  // namespace
 
 void add_chat(CLI::App& app, Context& context) {
-  CLI::App* command =
-      app.add_subcommand("chat", "Talk with an agent: a message for each line of standard input");
+  CLI::App* command = app.add_subcommand("chat", "Talk with an agent, in the terminal or through a pipe");
   auto options = std::make_shared<Options>();
-  command->add_option("--session", options->session, "The session to go on with; a new one if not given");
-  command->add_option("--branch", options->branch, "The branch; needed if there are several");
-  command->add_option("--model", options->model, "For example offline, openai/gpt-4o, anthropic/claude-…");
-  command->add_option("--system", options->system, "Instructions for the agent");
+  command->add_option("--session", options->session, "The session to go on with, or to begin");
+  command->add_option("--branch", options->branch, "The branch; needed in a pipe if there are several");
+  command->add_option("--agent", options->agent, "An agent of the configuration")->capture_default_str();
+  command->add_option("--model", options->model,
+                      "Another model: offline, openai/gpt-4o, or a name of [models]");
+  command->add_option("--system", options->system, "Instructions in place of the agent's");
+  command->add_option("--attach", options->attach, "A text or a picture that goes with the first message")
+      ->allow_extra_args(false);
   command->add_flag("--no-tools", options->no_tools, "Show the model no tools");
-  command->add_flag("--resume", options->resume, "Go on with the turn that was interrupted");
+  command->add_flag("--resume", options->resume, "First go on with the turn that was interrupted");
+  command->add_flag("--lines", options->lines,
+                    "Each line of standard input is a message; else all of it is one");
   command->add_option("message", options->message, "One message instead of standard input");
+  command->footer(
+      "In the chat: /help. Through a pipe only the answer is written: echo hi | tertulia chat --session x");
   command->callback([options, &context] { context.run([&] { return run_chat(*options, context); }); });
+  add_resume(app, context);
 }
 
 }  // namespace tertulia::cli

@@ -112,7 +112,7 @@ Result<void> run_serve(const Options& options, const Context& context) {
   const sigset_t signals = block_signals();
   TERTULIA_TRY_AS(const Config config, load_serve_settings(context, options));
   const Log log = log_of(config);
-  TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, {}));
+  TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, {.reap = true}));
   for (const std::string& warning : host->warnings()) log.warn(warning);
   wait_for_recovery(*host);
   server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },

@@ -321,6 +321,7 @@ void add_sessions(CLI::App& app, Context& context) {
   add_export(*command, context);
   add_import(*command, context);
   add_delete(*command, context);
+  add_session_life(*command, context);
 }
 
 }  // namespace tertulia::cli

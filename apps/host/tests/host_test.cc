@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tertulia/memory/memory.h"
+
 #include "host/host_settings.h"
 
 namespace tertulia {
@@ -67,6 +69,21 @@ TEST_F(HostTest, WithoutAnyConfigurationThereIsADefaultAgentThatSpeaksOffline) {
   tertulia::Run run = host->engine()->run(host->agent("default").value(), {.text = "Add 10 and 20"}, "s", {});
   EXPECT_THAT(run.result().value().text, HasSubstr("30"));
   EXPECT_THAT(host->warnings(), ElementsAre());
+}
+
+TEST_F(HostTest, WhatWasSaidInAnEndedConversationIsRecalledInAnother) {
+  const auto host = open("");
+  const AgentDefinitionPtr agent = host->agent("default").value();
+  host->engine()->run(agent, {.text = "My dog Rex loves the beach."}, "first", {}).result().value();
+  host->memory()->close(local_key(SessionId::parse("first").value()), EndReason::kUserClosed).value();
+  bool recalled = false;
+  for (const Event& event :
+       host->engine()->run(agent, {.text = "What does my dog Rex love?"}, "second", {})) {
+    if (event.kind == EventKind::kReceipt) {
+      recalled = recalled || event.data.text().find("\"episode\"") != std::string_view::npos;
+    }
+  }
+  EXPECT_TRUE(recalled);
 }
 
 TEST_F(HostTest, EveryKeyOfAnAgentReachesItsSpec) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,8 @@ struct AgentBuilder::Parts {
   std::string model_name;
   std::shared_ptr<ToolRegistry> tools = std::make_shared<ToolRegistry>();
   std::optional<PermissionPolicy> permissions;
+  std::shared_ptr<Memory> memory;
+  std::vector<MiddlewarePtr> middleware;
   std::shared_ptr<Store> store;
   std::optional<std::filesystem::path> directory;
   std::shared_ptr<Engine> engine;
@@ -67,6 +70,11 @@ AgentBuilder& AgentBuilder::with_memory(MemoryConfig memory) {
   return *this;
 }
 
+AgentBuilder& AgentBuilder::with_memory_of(std::shared_ptr<Memory> memory) {
+  parts_->memory = std::move(memory);
+  return *this;
+}
+
 AgentBuilder& AgentBuilder::with_provider(std::string_view provider, std::string_view model, Secret key) {
   ModelConfig config;
   config.name = model.empty() ? std::string(provider) : std::string(provider) + "/" + std::string(model);
@@ -85,6 +93,18 @@ AgentBuilder& AgentBuilder::with_model(std::shared_ptr<LanguageModel> model, std
 
 AgentBuilder& AgentBuilder::with_permissions(PermissionPolicy policy) {
   parts_->permissions = std::move(policy);
+  return *this;
+}
+
+AgentBuilder& AgentBuilder::with_middleware(MiddlewarePtr middleware) {
+  const auto same_name = [&](const MiddlewarePtr& other) { return other->name() == middleware->name(); };
+  if (std::ranges::any_of(parts_->middleware, same_name)) {
+    parts_->keep(Result<void>(Error(
+        ErrorCode::kDuplicateKey, "there is another middleware '" + std::string(middleware->name()) + "'")));
+    return *this;
+  }
+  for (const ToolPtr& tool : middleware->tools()) with_tool(tool);
+  parts_->middleware.push_back(std::move(middleware));
   return *this;
 }
 
@@ -127,6 +147,8 @@ Result<Agent> AgentBuilder::build() {
   definition->model_name = parts_->model_name;
   definition->tools = parts_->tools;
   definition->permissions = parts_->permissions;
+  definition->memory = parts_->memory;
+  definition->middleware = parts_->middleware;
   if (definition->spec.model.empty()) {
     definition->spec.model = parts_->model_name.empty() ? "custom" : parts_->model_name;
   }

@@ -62,9 +62,8 @@ Task<Result<std::optional<Answer>>> stored_answer(TurnWork& work, const Question
 // Makes the question durable, with the response it is about.
 Task<Result<void>> note_question(TurnWork& work, const Question& question, bool asked) {
   work.live->log.add_hidden(asked_event(question));
-  std::vector<JournalEntry::Step> steps;
+  std::vector<JournalEntry::Step> steps = unnoted_response(work);
   NoteChanges more;
-  if (!work.response_noted) steps.emplace_back(ResponseNote{*work.response});
   if (!asked) more.emplace_back(AddRecord{asked_record(question)});
   TERTULIA_CO_TRY(co_await work.writer.note(std::move(steps), std::move(more)));
   work.response_noted = true;
@@ -123,6 +122,7 @@ Task<Result<void>> ask_about(TurnWork& work, PlannedCall& call, std::string hash
   const Question question = question_for(work, call, std::move(hash), kind);
   bool asked = false;
   TERTULIA_CO_TRY_AS(std::optional<Answer> answer, co_await stored_answer(work, question, asked));
+  work.live->has_asked(question.id());
   if (!answer) {
     TERTULIA_CO_TRY(co_await note_question(work, question, asked));
     work.live->open_question(question);

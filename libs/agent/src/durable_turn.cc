@@ -149,24 +149,37 @@ Task<void> DurableTurn::leave() {
   held_ = false;
 }
 
-Commit DurableTurn::commit_of(const TurnEnd& end, Revision seen, const Event& last,
-                              const std::string& events) const {
+Result<std::optional<Session>> DurableTurn::session_after(const TurnEnd& end) const {
+  if (!end.ended && !session_.closed() && end.session_changes.empty()) return std::optional<Session>();
+  Session session = session_.session();
+  session.status = end.ended ? SessionStatus::kClosed : SessionStatus::kActive;
+  session.end_reason = end.ended;
+  for (const SessionChange& change : end.session_changes) TERTULIA_TRY(apply_change(session.state, change));
+  return std::optional(std::move(session));
+}
+
+Commit DurableTurn::commit_of(const TurnEnd& end, Revision seen, const std::optional<Session>& session,
+                              const Event& last, const std::string& events) const {
   const BranchId& branch = seat_.branch.id;
   Commit commit{.key = key_,
                 .expected = seen,
                 .conditions = {{.stream = lease_stream(branch), .newest = seat_.numbers.lease}},
                 .changes = {},
                 .time = engine_.env.clock().now()};
-  if (end.ended || session_.closed()) {
-    Session session = session_.session();
-    session.status = end.ended ? SessionStatus::kClosed : SessionStatus::kActive;
-    session.end_reason = end.ended;
-    commit.changes.emplace_back(PutSession{std::move(session)});
-  }
-  commit.changes.emplace_back(
-      AppendTurn{.branch = branch, .turn = end.turn, .tool_calls = end.tool_calls, .state = std::nullopt});
+  if (session) commit.changes.emplace_back(PutSession{*session});
+  commit.changes.emplace_back(AppendTurn{
+      .branch = branch, .turn = end.turn, .tool_calls = end.tool_calls, .state = end.branch_state});
   for (const Record& receipt : end.receipts) commit.changes.emplace_back(AddRecord{receipt});
-  if (!live_.idempotency_key.empty()) commit.changes.emplace_back(submission_record(end, seen));
+  if (!live_.idempotency_key.empty()) {
+    commit.changes.emplace_back(submission_record(end, seen, {live_.idempotency_key, live_.body_hash}));
+  }
+  for (const SteerKey& key : live_.steered()) {
+    commit.changes.emplace_back(submission_record(end, seen, key));
+  }
+  for (const std::string& scope : live_.asked()) {
+    commit.changes.emplace_back(
+        DropRecords{.stream = {.kind = RecordKind::kQuestion, .branch = branch, .scope = scope}, .up_to = 0});
+  }
   std::string all = events.empty() ? "[" : events.substr(0, events.size() - 1) + ",";
   append_json(all, last);
   all += ']';
@@ -186,8 +199,7 @@ Commit DurableTurn::commit_of(const TurnEnd& end, Revision seen, const Event& la
   return commit;
 }
 
-// By which a later submission of the same key finds the turn.
-AddRecord DurableTurn::submission_record(const TurnEnd& end, Revision seen) const {
+AddRecord DurableTurn::submission_record(const TurnEnd& end, Revision seen, const SteerKey& key) const {
   const PastTurn past{.turn = live_.id(),
                       .branch = seat_.branch.id,
                       .first = seat_.branch.transcript.size(),
@@ -195,13 +207,12 @@ AddRecord DurableTurn::submission_record(const TurnEnd& end, Revision seen) cons
                       .revision = Revision{number(seen) + 1},
                       .interrupted = end.status == TurnStatus::kInterrupted,
                       .reason = end.reason};
-  return {
-      {.stream = {.kind = RecordKind::kSubmission, .branch = seat_.branch.id, .scope = live_.idempotency_key},
-       .number = 1,
-       .time = engine_.env.clock().now(),
-       .key = live_.idempotency_key,
-       .name = live_.body_hash,
-       .payload = past.to_json()}};
+  return {{.stream = {.kind = RecordKind::kSubmission, .branch = seat_.branch.id, .scope = key.key},
+           .number = 1,
+           .time = engine_.env.clock().now(),
+           .key = key.key,
+           .name = key.body_hash,
+           .payload = past.to_json()}};
 }
 
 Task<Result<Revision>> DurableTurn::commit(TurnEnd end) {
@@ -220,8 +231,8 @@ Task<Result<Revision>> DurableTurn::commit(TurnEnd end) {
   ++seat_.numbers.events;
   held_ = false;
   seat_.open = false;
-  session_.committed(*revision, end.ended);
   seat_.branch.transcript.append(end.turn, *revision);
+  if (end.branch_state) seat_.branch.state = *end.branch_state;
   live_.log.add_saved(std::move(last));
   co_return revision;
 }
@@ -231,9 +242,11 @@ Task<Result<Revision>> DurableTurn::commit_at_last(const TurnEnd& end, Event& la
   for (int tries = 0; tries < kMaxCommitTries; ++tries) {
     const Revision seen = session_.revision();
     last.index = number(seen) + 1;
-    Commit commit = commit_of(end, seen, last, events);
+    TERTULIA_CO_TRY_AS(std::optional<Session> session, session_after(end));
+    Commit commit = commit_of(end, seen, session, last, events);
     Result<Revision> revision = co_await await<Revision>(
         [&](Done<Revision> done) { engine_.store->commit(std::move(commit), std::move(done)); });
+    if (revision) session_.committed(*revision, end.ended, std::move(session), engine_.env.clock().now());
     if (revision || !is_conflict(revision.error())) co_return revision;
     TERTULIA_CO_TRY(co_await catch_up(seen));
   }

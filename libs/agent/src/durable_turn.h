@@ -8,6 +8,7 @@
 
 #include "async_mutex.h"
 #include "engine_core.h"
+#include "prompt_trail.h"
 #include "turn_writer.h"
 
 namespace tertulia {
@@ -22,6 +23,8 @@ struct BranchSeat {
   bool open = false;
   // Somebody of this engine has written to the branch since it was last asked to run something.
   bool begun = false;
+  // Never null.
+  PromptTrailPtr trail = std::make_shared<PromptTrail>();
 };
 
 // What all branches of a session share: the session as it was last seen.
@@ -46,9 +49,15 @@ class SessionSeat {
     MutexLock lock(mutex_);
     if (number(session.revision) >= number(session_.revision)) session_ = session;
   }
-  void committed(Revision revision, const std::optional<EndReason>& ended) {
+  // `written`: what the commit has put in its place.
+  void committed(Revision revision, const std::optional<EndReason>& ended, std::optional<Session> written,
+                 Time now) {
     MutexLock lock(mutex_);
+    const Time last_activity = std::max(session_.last_activity, now);
+    session_.last_activity = last_activity;
     if (number(revision) <= number(session_.revision)) return;
+    if (written) session_ = *std::move(written);
+    session_.last_activity = last_activity;
     session_.revision = revision;
     session_.status = ended ? SessionStatus::kClosed : SessionStatus::kActive;
     session_.end_reason = ended;
@@ -85,14 +94,18 @@ class DurableTurn final : public TurnWriter {
   AddRecord event_record(std::string payload) const;
   // A lease record behind the newest, and the removal of those before it.
   void add_lease(NoteChanges& changes, std::string owner, BranchNumbers after) const;
-  AddRecord submission_record(const TurnEnd& end, Revision seen) const;
+  // By which a later submission of the same key finds the turn.
+  AddRecord submission_record(const TurnEnd& end, Revision seen, const SteerKey& key) const;
   void add_events(NoteChanges& changes, BranchNumbers& after);
   Task<Result<void>> write(NoteChanges changes, BranchNumbers after);
   // The same with events among the changes.
   Task<Result<void>> write_events(NoteChanges changes, BranchNumbers after);
   // At whatever revision the session has by then.
   Task<Result<Revision>> commit_at_last(const TurnEnd& end, Event& last, const std::string& events);
-  Commit commit_of(const TurnEnd& end, Revision seen, const Event& last, const std::string& events) const;
+  // The session as the turn leaves it, if the turn changes it.
+  Result<std::optional<Session>> session_after(const TurnEnd& end) const;
+  Commit commit_of(const TurnEnd& end, Revision seen, const std::optional<Session>& session,
+                   const Event& last, const std::string& events) const;
   // After a conflict: learns where the session is now. kLeaseLost if the branch is not ours any more.
   Task<Result<void>> catch_up(Revision seen);
 

@@ -1,6 +1,7 @@
 // Steps 8 and 9, and how a turn ends that is cut short.
 #include <algorithm>
 
+#include "hooks.h"
 #include "turn_work.h"
 
 namespace tertulia {
@@ -21,14 +22,7 @@ Result<void> close_call(TurnWork& work, PlannedCall& call) {
                                                                  : kNotRun;
   TERTULIA_TRY_AS(call.result, result_message(work, call, text, outcome));
   record_call(work, call, std::string(text), outcome);
-  Event event;
-  event.kind = EventKind::kToolCallResult;
-  event.index = call.number;
-  event.name = call.name;
-  event.call_id = call.call_id;
-  event.text = text;
-  event.data = JsonText::of(JsonObject{{"outcome", std::string(name_of(outcome))}});
-  work.live->log.add_hidden(std::move(event));
+  tell_result(work, call, std::string(text), outcome);
   return {};
 }
 
@@ -43,16 +37,19 @@ std::string last_text(const TurnDraft& draft) {
 }  // namespace
 
 Task<Result<void>> take_steering(TurnWork& work) {
-  std::vector<Message> messages = work.live->take_steering(work.answered);
-  if (messages.empty()) co_return Result<void>();
+  std::vector<Steering> left = work.live->take_steering(work.answered);
+  if (left.empty()) co_return Result<void>();
   std::vector<JournalEntry::Step> steps;
   // What was about to be handed back is asked for again, with these words.
   const bool said = work.answered && !work.handed_back;
   work.handed_back.reset();
   if (said) steps.emplace_back(ResponseNote{work.draft.messages().back()});
-  for (Message& message : messages) {
-    steps.emplace_back(InputNote{message});
-    TERTULIA_CO_TRY(work.draft.add(std::move(message)));
+  for (Steering& one : left) {
+    for (Message& message : one.messages) {
+      TERTULIA_CO_TRY(hook_input(*work.agent, message));
+      steps.emplace_back(InputNote{message, one.key.key, one.key.body_hash});
+      TERTULIA_CO_TRY(work.draft.add(std::move(message)));
+    }
   }
   work.answered = false;
   co_return co_await work.writer.note(std::move(steps), {});
@@ -60,21 +57,22 @@ Task<Result<void>> take_steering(TurnWork& work) {
 
 Result<void> close_interrupted(TurnWork& work) {
   if (work.response) {
-    if (work.calls.empty()) plan_tools(work);
+    if (work.calls.empty()) plan_calls(work);
     for (PlannedCall& call : work.calls) {
       if (!call.result) TERTULIA_TRY(close_call(work, call));
     }
     TERTULIA_TRY(close_group(work));
   }
   const std::string said = work.staged->text();
-  if (said.empty()) return {};
+  if (said.empty()) return hook_after_turn(work, TurnStatus::kInterrupted);
   TERTULIA_TRY_AS(Message partial, make_message(work, {.role = Role::kAssistant,
                                                        .author = work.agent->spec.name,
                                                        .origin = Origin::kModel,
                                                        .source = work.model_name(),
                                                        .interrupted = true,
                                                        .parts = {Part::text_of(said)}}));
-  return work.draft.add(std::move(partial));
+  TERTULIA_TRY(work.draft.add(std::move(partial)));
+  return hook_after_turn(work, TurnStatus::kInterrupted);
 }
 
 Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::string reason) {
@@ -88,6 +86,9 @@ Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::st
                       .finish = work.finish,
                       .reason = std::move(reason)};
   TERTULIA_CO_TRY_AS(Turn turn, Turn::seal(work.draft));
+  if (work.durable) TERTULIA_CO_TRY(co_await keep_prompt_parts(work));
+  TERTULIA_CO_TRY(co_await add_episode(work));
+  if (work.state.branch_changed) outcome.state = work.state.branch;
   std::ranges::sort(work.tool_records, {}, &ToolCallRecord::number);
   TERTULIA_CO_TRY_AS(outcome.revision,
                      co_await work.writer.commit({.turn = std::move(turn),
@@ -95,7 +96,9 @@ Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::st
                                                   .receipts = std::move(work.receipts),
                                                   .status = status,
                                                   .reason = outcome.reason,
-                                                  .ended = work.ended}));
+                                                  .ended = work.ended,
+                                                  .branch_state = outcome.state,
+                                                  .session_changes = work.state.session_changes}));
   co_return outcome;
 }
 

@@ -89,11 +89,19 @@ Engine::Impl::Impl(EngineOptions options)
       options_(std::move(options)),
       work_(core.io.get_executor()),
       lease_timer_(std::make_shared<boost::asio::steady_timer>(core.io, kRenewEvery)) {
+  {
+    MutexLock lock(door->mutex);
+    door->engine = this;
+  }
   if (core.store) spawn([this] { return keep_leases(); });
   for (std::size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { core.io.run(); });
 }
 
 Engine::Impl::~Impl() {
+  {
+    MutexLock lock(door->mutex);
+    door->engine = nullptr;
+  }
   std::vector<LiveTurnPtr> running;
   {
     MutexLock lock(mutex_);

@@ -22,6 +22,12 @@ struct TurnWork;
 // How often leases of running turns get more time; a third of what they have.
 inline constexpr auto kRenewEvery = std::chrono::seconds(10);
 
+// How those who may outlive the engine reach it: under the mutex, while there is one.
+struct EngineDoor {
+  Mutex mutex;
+  Engine::Impl* engine TERTULIA_GUARDED_BY(mutex) = nullptr;
+};
+
 class Engine::Impl {
  public:
   explicit Impl(EngineOptions options);
@@ -39,10 +45,15 @@ class Engine::Impl {
 
   void watch_stored(SessionKey key, BranchId branch, TurnId turn, TicketPtr ticket);
 
+  void start_elicitation(LiveTurnPtr live, Question question, Done<Answer> done);
+  // The turn that runs the call of this key, and the call as a question would be about it.
+  std::optional<std::pair<LiveTurnPtr, Question>> call_of(std::string_view call_key) const;
+
   // The running turn of this id, or one that has just ended; else null.
   LiveTurnPtr live_turn(const TurnId& turn) const;
 
   EngineCore core;
+  const std::shared_ptr<EngineDoor> door = std::make_shared<EngineDoor>();
 
  private:
   friend class Engine;
@@ -83,6 +94,8 @@ class Engine::Impl {
 
   Task<Result<void>> answer_question(SessionKey key, std::string id, Answer answer);
   Task<Result<Question>> find_question(SessionKey key, std::string id);
+  // What a server wants to know; see elicitation.cc.
+  Task<void> elicit(LiveTurnPtr live, Question question, Done<Answer> done);
   Task<Result<void>> add_rule(SessionKey key, PermissionRule rule);
 
   void register_live(const LiveTurnPtr& live, const BranchId& branch);

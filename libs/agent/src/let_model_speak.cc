@@ -5,6 +5,8 @@
 
 #include "tertulia/base/utf8.h"
 
+#include "call_chain.h"
+#include "hooks.h"
 #include "turn_work.h"
 
 namespace tertulia {
@@ -149,11 +151,24 @@ struct Conversation {
   // Talking and stopping to listen exclude each other.
   bool listening TERTULIA_GUARDED_BY(mutex) = true;
   Teller teller;
+  // Null without middleware.
+  std::shared_ptr<NextModelCall::Chain> chain{};
 };
 using ConversationPtr = std::shared_ptr<Conversation>;
 
-void start_call(TurnWork& work, View view, const ConversationPtr& talk) {
-  ModelCall call{.request = request_for(work, std::move(view)),
+// Through the wrappers of the middleware, if there are any; they may outlive the turn.
+std::shared_ptr<NextModelCall::Chain> chain_for(TurnWork& work) {
+  auto chain = std::make_shared<NextModelCall::Chain>();
+  chain->agent = work.agent;
+  chain->turn = TurnContext(work).info();
+  chain->io = work.engine.io_owner;
+  chain->cancel = work.live->cancel.token();
+  chain->model = work.options.model ? work.options.model : work.agent->model;
+  return chain;
+}
+
+void start_call(TurnWork& work, ModelRequest request, const ConversationPtr& talk) {
+  ModelCall call{.request = std::move(request),
                  .on_delta =
                      [talk](const ModelDelta& delta) {
                        MutexLock lock(talk->mutex);
@@ -162,13 +177,21 @@ void start_call(TurnWork& work, View view, const ConversationPtr& talk) {
                  .cancel = work.live->cancel.token(),
                  .deadline = work.deadline,
                  .idle_timeout = work.limits().stream_idle_timeout};
-  work.model().respond(std::move(call),
-                       [talk](Result<ModelResponse> response) { talk->answers.push(std::move(response)); });
+  Done<ModelResponse> done = [talk](Result<ModelResponse> response) {
+    talk->answers.push(std::move(response));
+  };
+  if (work.agent->middleware.empty()) {
+    work.model().respond(std::move(call), std::move(done));
+    return;
+  }
+  talk->chain = chain_for(work);
+  NextModelCall(talk->chain, 0)(std::move(call), std::move(done));
 }
 
 Result<ModelResponse> answer_of(const TurnWork& work, Conversation& talk, Conversation::Answer answer) {
   MutexLock lock(talk.mutex);
   talk.listening = false;
+  if (talk.chain) talk.chain->over = true;
   if (std::holds_alternative<Conversation::Stop>(answer)) return work.live->cancel.token().check().error();
   return std::get<0>(std::move(answer));
 }
@@ -248,9 +271,17 @@ Task<Result<void>> let_model_speak(TurnWork& work, View view) {
   const auto talk =
       std::make_shared<Conversation>(Teller(work.live, work.staged, work.call_count, !work.last_call));
   ++work.iteration;
-  start_call(work, std::move(view), talk);
+  ModelRequest request = request_for(work, std::move(view));
+  TERTULIA_CO_TRY(each_before(work, "before_model_call", [&](Middleware& one, TurnContext& turn) {
+    return one.before_model_call(turn, request);
+  }));
+  tell_receipt(work, request);
+  start_call(work, std::move(request), talk);
   Result<ModelResponse> response = co_await ask(work, talk);
   if (!response) co_return std::move(response).error();
+  TERTULIA_CO_TRY(each_after(work, "after_model_call", [&](Middleware& one, TurnContext& turn) {
+    return one.after_model_call(turn, *response);
+  }));
   co_return take_answer(work, talk->teller, *std::move(response));
 }
 

@@ -2,8 +2,10 @@
 // and cancel it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "tertulia/agent/run.h"
 #include "tertulia/base/cancellation.h"
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/conversation/journal.h"
 #include "tertulia/store/session_key.h"
 
 #include "async.h"
@@ -23,6 +26,13 @@ namespace tertulia {
 struct GivenAnswer {
   std::uint32_t call = UINT32_MAX;
   std::optional<Answer> answer{};
+};
+
+// A submission for the running turn.
+struct Steering {
+  std::vector<Message> messages;
+  // Empty: it has none.
+  SteerKey key;
 };
 
 // Concurrency: any thread.
@@ -42,18 +52,54 @@ class LiveTurn {
   std::string idempotency_key;
   std::string body_hash;
 
-  // Leaves a message for the next boundary between two steps. False once the turn takes none any more.
-  bool steer(Message message) {
+  // Leaves messages for the next boundary between two steps. False once the turn takes none any more.
+  bool steer(Steering steering) {
     MutexLock lock(mutex_);
     if (steering_closed_) return false;
-    steering_.push_back(std::move(message));
+    if (!steering.key.key.empty()) steered_.push_back(steering.key);
+    steering_.push_back(std::move(steering));
     return true;
   }
   // What was left. With `last`, nothing can be left any more unless something was here.
-  std::vector<Message> take_steering(bool last) {
+  std::vector<Steering> take_steering(bool last) {
     MutexLock lock(mutex_);
     if (last && steering_.empty()) steering_closed_ = true;
     return std::exchange(steering_, {});
+  }
+  // Who has steered with a key, in this life or, as the journal tells, before.
+  void has_been_steered(std::vector<SteerKey> keys) {
+    MutexLock lock(mutex_);
+    steered_ = std::move(keys);
+  }
+  std::vector<SteerKey> steered() const {
+    MutexLock lock(mutex_);
+    return steered_;
+  }
+
+  // Questions of servers in the middle of a call: where they stand, and who waits for the answer. A turn that
+  // ends lets nobody wait.
+  // False if it has ended.
+  bool open_elicitation(const std::string& id, Done<Answer> done) {
+    MutexLock lock(mutex_);
+    if (outcome_) return false;
+    elicitations_[id] = std::move(done);
+    return true;
+  }
+  Done<Answer> close_elicitation(const std::string& id) {
+    MutexLock lock(mutex_);
+    const auto found = elicitations_.find(id);
+    if (found == elicitations_.end()) return {};
+    Done<Answer> done = std::move(found->second);
+    elicitations_.erase(found);
+    return done;
+  }
+  void has_asked(std::string scope) {
+    MutexLock lock(mutex_);
+    asked_.insert(std::move(scope));
+  }
+  std::set<std::string> asked() const {
+    MutexLock lock(mutex_);
+    return asked_;
   }
 
   // What the turn waits to be told, while it waits.
@@ -73,13 +119,18 @@ class LiveTurn {
   // Ends the turn: closes the log and answers those who wait for the outcome.
   void finish(Result<TurnOutcome> outcome) {
     std::vector<Done<TurnOutcome>> waiting;
+    std::map<std::string, Done<Answer>> unanswered;
     {
       MutexLock lock(mutex_);
       steering_closed_ = true;
+      unanswered.swap(elicitations_);
       outcome_ = outcome;
       waiting.swap(waiting_);
     }
     log.close();
+    for (const auto& [id, done] : unanswered) {
+      done(Error(ErrorCode::kCancelled, "the turn is over, and nobody has answered"));
+    }
     for (const Done<TurnOutcome>& done : waiting) done(outcome);
   }
   void wait_for_outcome(Done<TurnOutcome> done) {
@@ -101,7 +152,11 @@ class LiveTurn {
   const Time started_;
   mutable Mutex mutex_;
   std::optional<Question> question_ TERTULIA_GUARDED_BY(mutex_);
-  std::vector<Message> steering_ TERTULIA_GUARDED_BY(mutex_);
+  std::vector<Steering> steering_ TERTULIA_GUARDED_BY(mutex_);
+  std::vector<SteerKey> steered_ TERTULIA_GUARDED_BY(mutex_);
+  std::map<std::string, Done<Answer>> elicitations_ TERTULIA_GUARDED_BY(mutex_);
+  // Scopes of the records of questions, for the commit to drop what is left of them.
+  std::set<std::string> asked_ TERTULIA_GUARDED_BY(mutex_);
   bool steering_closed_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::optional<Result<TurnOutcome>> outcome_ TERTULIA_GUARDED_BY(mutex_);
   std::vector<Done<TurnOutcome>> waiting_ TERTULIA_GUARDED_BY(mutex_);

@@ -2,21 +2,44 @@
 
 namespace tertulia {
 
-Result<Message> make_message(const TurnWork& work, MessageDraft draft) {
-  draft.id = work.engine.new_message_id();
-  draft.time = work.engine.env.clock().now();
-  TERTULIA_TRY_AS(const Message message, Message::make(draft));
+namespace {
+
+Message counted(const TurnWork& work, const Message& message) {
   const ModelInfo info = work.model().info(work.model_name());
   std::uint64_t tokens = 0;
   for (std::size_t i = 0; i < message.part_count(); ++i) {
     const Part part = message.part(i);
     tokens += info.tokenizer->count(part.text) + info.tokenizer->count(part.name);
   }
-  const Counted counted = info.tokenizer->is_estimate()             ? Counted::kEstimate
-                          : info.tokenizer->name() == "o200k_base"  ? Counted::kO200k
-                          : info.tokenizer->name() == "cl100k_base" ? Counted::kCl100k
-                                                                    : Counted::kOther;
-  return message.with_tokens(Tokens{tokens}, counted);
+  const Counted by = info.tokenizer->is_estimate()             ? Counted::kEstimate
+                     : info.tokenizer->name() == "o200k_base"  ? Counted::kO200k
+                     : info.tokenizer->name() == "cl100k_base" ? Counted::kCl100k
+                                                               : Counted::kOther;
+  return message.with_tokens(Tokens{tokens}, by);
+}
+
+}  // namespace
+
+Result<Message> make_message(const TurnWork& work, MessageDraft draft) {
+  draft.id = work.engine.new_message_id();
+  draft.time = work.engine.env.clock().now();
+  TERTULIA_TRY_AS(const Message message, Message::make(draft));
+  return counted(work, message);
+}
+
+Result<Message> message_with_parts(const TurnWork& work, const Message& message, std::vector<Part> parts) {
+  TERTULIA_TRY_AS(const Message made, Message::make({.id = message.id(),
+                                                     .role = message.role(),
+                                                     .time = message.time(),
+                                                     .author = message.author(),
+                                                     .origin = message.origin(),
+                                                     .source = message.source(),
+                                                     .source_id = message.source_id(),
+                                                     .interrupted = message.interrupted(),
+                                                     .internal = message.internal(),
+                                                     .parts = std::move(parts),
+                                                     .extra = message.extra()}));
+  return counted(work, made);
 }
 
 }  // namespace tertulia

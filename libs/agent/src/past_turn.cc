@@ -89,6 +89,23 @@ Task<Result<std::vector<std::string>>> read_events(EngineCore& engine, SessionKe
   co_return texts;
 }
 
+Task<Result<void>> find_asked(EngineCore& engine, SessionKey key, BranchId branch, LiveTurn& live) {
+  const RecordQuery query{.tenant = key.tenant,
+                          .owner = key.owner,
+                          .session = key.session,
+                          .kind = RecordKind::kQuestion,
+                          .branch = branch,
+                          .limit = 1'000};
+  TERTULIA_CO_TRY_AS(const RecordPage page, co_await await<RecordPage>([&](Done<RecordPage> done) {
+                       engine.store->read_records(query, std::move(done));
+                     }));
+  for (const StoredRecord& stored : page.records) {
+    const std::string& scope = stored.record.stream.scope;
+    if (scope.starts_with(live.id().text())) live.has_asked(scope);
+  }
+  co_return Result<void>();
+}
+
 Task<Result<std::uint64_t>> count_assets(EngineCore& engine, SessionKey key, TurnId turn) {
   const RecordQuery query{.tenant = key.tenant,
                           .owner = key.owner,

@@ -32,6 +32,9 @@ Task<Result<LiveTurnPtr>> load_past_turn(EngineCore& engine, SessionKey key, std
 Task<Result<std::vector<std::string>>> read_events(EngineCore& engine, SessionKey key, BranchId branch,
                                                    TurnId turn);
 
+// Tells the turn which questions its earlier lives have left, so that its commit drops them.
+Task<Result<void>> find_asked(EngineCore& engine, SessionKey key, BranchId branch, LiveTurn& live);
+
 // How many assets the turn has stored: each life of it goes on with their numbers.
 Task<Result<std::uint64_t>> count_assets(EngineCore& engine, SessionKey key, TurnId turn);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kStateName = "permissions";
 
 constexpr std::array<std::string_view, 3> kPermissionNames = {"ask", "allow", "deny"};
-constexpr std::array<std::string_view, 2> kKindNames = {"permission", "client_tool"};
+constexpr std::array<std::string_view, 3> kKindNames = {"permission", "client_tool", "elicitation"};
 constexpr std::array<std::string_view, 6> kChoiceNames = {"once", "always",      "always_exactly",
                                                           "deny", "always_deny", "output"};
 
@@ -120,16 +120,21 @@ Result<void> add_session_rule(MiddlewareState& state, PermissionRule rule) {
   return {};
 }
 
-std::string Question::id() const { return turn.text() + "/" + std::to_string(call); }
+std::string Question::id() const {
+  return turn.text() + "/" + std::to_string(call) + (part.empty() ? "" : "/" + part);
+}
 
 StreamId question_stream(const BranchId& branch, const TurnId& turn, std::uint32_t call) {
   return {.kind = RecordKind::kQuestion, .branch = branch, .scope = turn.text() + "/" + std::to_string(call)};
 }
+StreamId question_stream(const Question& question) {
+  return {.kind = RecordKind::kQuestion, .branch = question.branch, .scope = question.id()};
+}
 
 Record asked_record(const Question& question) {
   std::string payload;
-  JsonWriter(payload)
-      .begin_object()
+  JsonWriter out(payload);
+  out.begin_object()
       .key("turn")
       .string(question.turn.text())
       .key("call")
@@ -145,9 +150,13 @@ Record asked_record(const Question& question) {
       .key("arguments_hash")
       .string(question.arguments_hash)
       .key("expires_us")
-      .number(std::int64_t{question.expires_at.time_since_epoch().count()})
-      .end_object();
-  return {.stream = question_stream(question.branch, question.turn, question.call),
+      .number(std::int64_t{question.expires_at.time_since_epoch().count()});
+  if (!question.part.empty()) {
+    out.key("part").string(question.part).key("text").string(question.text);
+    if (!question.schema.empty()) out.key("schema").raw(question.schema.text());
+  }
+  out.end_object();
+  return {.stream = question_stream(question),
           .number = 1,
           .time = question.asked_at,
           .key = question.id(),
@@ -170,6 +179,9 @@ Result<Question> question_of(const SessionKey& key, const Record& asked) {
   if (const Json* arguments = in.required("arguments")) question.arguments = JsonText::of(*arguments);
   question.arguments_hash = in.required_string("arguments_hash");
   question.expires_at = Time(Duration(in.required_int("expires_us", INT64_MIN, INT64_MAX)));
+  question.part = in.string_or("part", {});
+  question.text = in.string_or("text", {});
+  if (const Json* schema = in.optional("schema")) question.schema = JsonText::of(*schema);
   TERTULIA_TRY(in.finish());
   TERTULIA_TRY_AS(question.turn, TurnId::parse(turn));
   TERTULIA_TRY_AS(question.kind, enum_named<Question::Kind>(kKindNames, kind));
@@ -189,7 +201,7 @@ Record answered_record(const Question& question, const Answer& answer, Time now)
       .key("failed")
       .boolean(answer.failed)
       .end_object();
-  return {.stream = question_stream(question.branch, question.turn, question.call),
+  return {.stream = question_stream(question),
           .number = 2,
           .time = now,
           .key = question.id(),

@@ -8,6 +8,7 @@
 namespace tertulia {
 
 StreamId question_stream(const BranchId& branch, const TurnId& turn, std::uint32_t call);
+StreamId question_stream(const Question& question);
 Record asked_record(const Question& question);
 Result<Question> question_of(const SessionKey& key, const Record& asked);
 Record answered_record(const Question& question, const Answer& answer, Time now);

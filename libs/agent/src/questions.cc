@@ -91,12 +91,18 @@ Task<Result<Question>> Engine::Impl::find_question(SessionKey key, std::string i
 
 Task<Result<void>> Engine::Impl::answer_question(SessionKey key, std::string id, Answer answer) {
   TERTULIA_CO_TRY_AS(const Question question, co_await find_question(key, id));
-  const bool wants_output = question.kind == Question::Kind::kClientTool;
+  const bool wants_output = question.kind != Question::Kind::kPermission;
   const bool gives_output = answer.choice == Answer::Choice::kOutput;
   if (wants_output != gives_output && answer.choice != Answer::Choice::kDeny) {
     co_return Error(ErrorCode::kNoQuestion, wants_output
                                                 ? "this question waits for what a tool gave, or for a refusal"
                                                 : "this question is about a permission, not about an output");
+  }
+  if (question.kind == Question::Kind::kElicitation && gives_output) {
+    TERTULIA_CO_TRY_AS(const Json content, parse_json(answer.output));
+    if (content.as_object() == nullptr) {
+      co_return Error(ErrorCode::kWrongType, "what a server wants to know is given as a JSON object");
+    }
   }
   if (core.store) {
     // The rule first: whoever finds the answer finds it too.
@@ -111,7 +117,10 @@ Task<Result<void>> Engine::Impl::answer_question(SessionKey key, std::string id,
       co_return taken ? no_question(id) : written.error();
     }
   }
-  if (const LiveTurnPtr live = live_turn(question.turn)) {
+  const LiveTurnPtr live = live_turn(question.turn);
+  if (live && question.kind == Question::Kind::kElicitation) {
+    if (const Done<Answer> waiting = live->close_elicitation(id)) waiting(std::move(answer));
+  } else if (live) {
     live->answers.push({.call = question.call, .answer = std::move(answer)});
   }
   co_return Result<void>();

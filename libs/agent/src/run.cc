@@ -144,6 +144,7 @@ void Run::Impl::apply(const Result<TurnOutcome>& outcome) {
   applied_ = true;
   Result<Turn> turn = Turn::from_messages(outcome->turn, outcome->messages);
   if (turn) branch_->transcript.append(*turn, outcome->revision);
+  if (outcome->state) branch_->state = *outcome->state;
 }
 
 TurnId Run::Impl::turn() const {

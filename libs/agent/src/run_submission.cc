@@ -4,7 +4,9 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "tertulia/conversation/add_messages.h"
+#include "tertulia/memory/overlay.h"
 
+#include "hooks.h"
 #include "passing_turn.h"
 #include "past_turn.h"
 #include "run_options_form.h"
@@ -36,7 +38,9 @@ TurnWork work_for(EngineCore& core, const Submission& submission, const LiveTurn
                   .transcript = branch.transcript,
                   .revision = revision,
                   .deadline = Deadline::after(timeout, core.env.clock()),
-                  .draft = TurnDraft(live->id())};
+                  .forked_from = branch.forked_from,
+                  .draft = TurnDraft(live->id()),
+                  .state = {.branch = branch.state}};
 }
 
 std::uint32_t calls_in(const Message& response) {
@@ -69,6 +73,7 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
   work.draft = std::move(unfinished.draft);
   work.call_count = unfinished.calls;
   work.answered = unfinished.next == NextStep::kCommit;
+  if (unfinished.end_conversation) work.ended = EndReason::kAgentDecision;
   // The limits go on counting where they were as far as the journal tells.
   const ToolSetPtr tools = work.agent->tools->snapshot();
   const std::span<const Message> messages = work.draft.messages();
@@ -107,14 +112,31 @@ void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
   }
 }
 
+// Somebody has come back to a session that had ended: an agent that begins afresh is not shown its history.
+Result<void> begin_anew(TurnWork& work) {
+  if (work.agent->spec.on_return != OnReturn::kFresh) return {};
+  TERTULIA_TRY_AS(HistoryOverlay overlay, overlay_in(work.state.branch));
+  overlay.hidden_before = work.transcript.size();
+  put_overlay(work.state.branch, overlay);
+  work.state.branch_changed = true;
+  return {};
+}
+
+// As middleware lets it in.
+Result<std::vector<Message>> input_of(const Submission& submission) {
+  std::vector<Message> input = submission.input;
+  for (Message& message : input) TERTULIA_TRY(hook_input(*submission.agent, message));
+  return input;
+}
+
 // What the turn begins with. Calls in it have numbers like those that the turn makes itself.
 Result<void> add_input(TurnWork& work, const std::vector<Message>& input) {
   for (const Message& message : input) work.call_count += calls_in(message);
   return add_messages(work.draft, input);
 }
 
-JournalEntry::Step start_note(const Submission& submission, Revision seen) {
-  return StartNote{.input = submission.input,
+JournalEntry::Step start_note(const Submission& submission, std::vector<Message> input, Revision seen) {
+  return StartNote{.input = std::move(input),
                    .idempotency_key = submission.options.idempotency_key,
                    .revision = seen,
                    .agent = submission.agent->spec.id,
@@ -179,6 +201,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& 
     const auto before = std::make_shared<LiveTurn>(slot.unfinished->id, desk.key, core.env.clock());
     before->idempotency_key = slot.unfinished->idempotency_key;
     before->body_hash = body_hash_in(slot.unfinished->options);
+    before->has_been_steered(slot.unfinished->steered);
     register_live(before, slot.seat.branch.id);
     Result<TurnOutcome> finished = co_await finish_unfinished(desk, slot, submission, before);
     unregister_live(before);
@@ -243,9 +266,13 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   work.session_state = [&seat = desk.seat] { return seat.session().state; };
-  TERTULIA_CO_TRY(add_input(work, submission.input));
+  work.trail = slot.seat.trail;
+  work.durable = true;
+  if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
+  TERTULIA_CO_TRY_AS(std::vector<Message> input, input_of(submission));
+  TERTULIA_CO_TRY(add_input(work, input));
   live->log.add_hidden(started_event());
-  TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, work.revision)}));
+  TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, std::move(input), work.revision)}));
   co_return co_await run_watched(work, durable);
 }
 
@@ -264,12 +291,17 @@ Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bra
   TurnWork work =
       work_for(core, submission, live, *durable, desk.key, slot.seat.branch, desk.seat.revision());
   work.session_state = [&seat = desk.seat] { return seat.session().state; };
+  work.trail = slot.seat.trail;
+  work.durable = true;
+  if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
   const NextStep next = slot.unfinished->next;
   std::string reason = slot.unfinished->abandon_reason;
   const bool abandon = asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;
+  work.resumed = true;
   restore(work, *std::exchange(slot.unfinished, std::nullopt));
   slot.unfinished_events.clear();
   TERTULIA_CO_TRY_AS(work.asset_count, co_await count_assets(core, desk.key, live->id()));
+  TERTULIA_CO_TRY(co_await find_asked(core, desk.key, slot.seat.branch.id, *live));
   // Words of an answer that was not complete may have been shown.
   if (next == NextStep::kCallModel) tell_resumed(*live);
   std::vector<JournalEntry::Step> steps;
@@ -294,7 +326,8 @@ Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branc
   PassingTurn passing(*live, revision);
   TurnWork work = work_for(core, *submission, live, passing, live->key(), branch, revision);
   work.session_state = [] { return MiddlewareState(); };
-  const Result<void> added = add_input(work, submission->input);
+  Result<std::vector<Message>> input = input_of(*submission);
+  const Result<void> added = input ? add_input(work, *input) : Result<void>(input.error());
   Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
   if (added) {
     live->log.add(started_event());

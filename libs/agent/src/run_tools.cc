@@ -8,6 +8,8 @@
 
 #include "tertulia/tools/call_tool.h"
 
+#include "call_chain.h"
+#include "hooks.h"
 #include "turn_work.h"
 
 namespace tertulia {
@@ -27,13 +29,6 @@ struct Finished {
   bool took_effect = true;
 };
 using FinishedBox = Mailbox<Finished>;
-
-ToolAnswer failed(std::string text, ToolOutcome outcome = ToolOutcome::kError) {
-  ToolAnswer answer;
-  answer.text = std::move(text);
-  answer.outcome = outcome;
-  return answer;
-}
 
 // What a tool said became of a call, as if the call had just given it back.
 class Recalled final : public Tool {
@@ -72,6 +67,11 @@ class Batch {
     }
     timers_.resize(work.calls.size());
   }
+  ~Batch() {
+    for (const std::shared_ptr<NextToolCall::Chain>& chain : chains_) chain->stop();
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
 
   Task<Result<void>> run() {
     const CancelRegistration on_cancel =
@@ -107,13 +107,14 @@ class Batch {
                  box->push({Finished::What::kAnswer, index, *std::move(answer)});
                });
     } else if (call.denied) {
-      box_->push({Finished::What::kAnswer, index, failed(call.refusal, ToolOutcome::kDenied)});
+      box_->push({Finished::What::kAnswer, index, failed_answer(call.refusal, ToolOutcome::kDenied)});
     } else if (call.tool == nullptr && call.recovery != Recovery::kUnknown) {
-      box_->push({Finished::What::kAnswer, index, failed(call.refusal)});
+      box_->push({Finished::What::kAnswer, index, failed_answer(call.refusal)});
     } else if (call.tool != nullptr && call.recovery != Recovery::kRun && call.tool->tool->can_probe()) {
       probe(index);
     } else if (call.recovery == Recovery::kUnknown) {
-      box_->push({Finished::What::kAnswer, index, failed(std::string(kUnknownText), ToolOutcome::kUnknown)});
+      box_->push(
+          {Finished::What::kAnswer, index, failed_answer(std::string(kUnknownText), ToolOutcome::kUnknown)});
     } else {
       run_call(index);
     }
@@ -145,11 +146,36 @@ class Batch {
     PlannedCall& call = work_.calls[index];
     call.started = true;
     const Duration timeout = call.tool->tool->timeout().value_or(work_.limits().tool_timeout);
+    if (!work_.agent->middleware.empty()) {
+      run_wrapped(index, timeout);
+      return;
+    }
     set_timer(index, timeout);
     call_tool(call.tool->tool, call.tool->schema, call.arguments, context_of(call, timeout), limits(),
               work_.engine.env.clock(), [box = box_, index](Result<ToolAnswer> answer) {
                 box->push({Finished::What::kAnswer, index, *std::move(answer)});
               });
+  }
+
+  // Each attempt that a wrapper makes has its own time.
+  void run_wrapped(std::size_t index, Duration timeout) {
+    const PlannedCall& call = work_.calls[index];
+    const auto chain = std::make_shared<NextToolCall::Chain>();
+    chain->agent = work_.agent;
+    chain->turn = TurnContext(work_).info();
+    chain->io = work_.engine.io_owner;
+    chain->cancel = work_.live->cancel.token();
+    chain->plan = plan_of(call);
+    chain->tool = call.tool;
+    chain->context = context_of(call, timeout);
+    chain->deadline = work_.deadline;
+    chain->timeout = timeout;
+    chain->limits = limits();
+    chain->clock = &work_.engine.env.clock();
+    chains_.push_back(chain);
+    NextToolCall(chain, 0)([box = box_, index](Result<ToolAnswer> answer) {
+      box->push({Finished::What::kAnswer, index, *std::move(answer)});
+    });
   }
 
   ToolLimits limits() const { return {.result_bytes = work_.limits().tool_result_bytes}; }
@@ -171,7 +197,7 @@ class Batch {
                  Finished finished{.what = Finished::What::kProbed, .call = index};
                  finished.took_effect = !probed || probed->has_value();
                  if (!probed) {
-                   finished.answer = failed(std::string(kUnknownText), ToolOutcome::kUnknown);
+                   finished.answer = failed_answer(std::string(kUnknownText), ToolOutcome::kUnknown);
                  } else if (*probed) {
                    finished.answer = **std::move(probed);
                  }
@@ -204,19 +230,17 @@ class Batch {
 
   Result<void> settle(Finished& finished, std::vector<JournalEntry::Step>& steps, NoteChanges& assets) {
     PlannedCall& call = work_.calls[finished.call];
-    if (finished.what == Finished::What::kTimeout) {
-      finished.answer =
-          failed("The tool did not answer in time. It may still take effect.",
-                 call.tool_class == ToolClass::kReadOnly ? ToolOutcome::kError : ToolOutcome::kUnknown);
-    }
+    if (finished.what == Finished::What::kTimeout) finished.answer = timeout_answer(call.tool_class);
     ToolAnswer& answer = finished.answer;
+    TERTULIA_TRY(hook_after_tool_call(work_, call, answer));
     if (answer.end_conversation) work_.ended = EndReason::kAgentDecision;
     TERTULIA_TRY_AS(Message result, result_message(work_, call, answer.text, answer.outcome));
     for (ToolAsset& asset : answer.assets) assets.emplace_back(AddRecord{asset_record(std::move(asset))});
     call.result = result;
-    tell_result(call, answer);
+    tell_result(work_, call, answer.text, answer.outcome);
     record_call(work_, call, answer.text, answer.outcome);
-    steps.emplace_back(ResultNote{.call = call.number, .message = std::move(result)});
+    steps.emplace_back(ResultNote{
+        .call = call.number, .message = std::move(result), .end_conversation = answer.end_conversation});
     return {};
   }
 
@@ -229,21 +253,11 @@ class Batch {
             .payload = std::move(asset.bytes)};
   }
 
-  void tell_result(const PlannedCall& call, const ToolAnswer& answer) {
-    Event event;
-    event.kind = EventKind::kToolCallResult;
-    event.index = call.number;
-    event.name = call.name;
-    event.call_id = call.call_id;
-    event.text = answer.text;
-    event.data = JsonText::of(JsonObject{{"outcome", std::string(name_of(answer.outcome))}});
-    work_.live->log.add_hidden(std::move(event));
-  }
-
   TurnWork& work_;
   std::shared_ptr<FinishedBox> box_;
   std::deque<std::size_t> waiting_;
   std::vector<std::optional<boost::asio::steady_timer>> timers_;
+  std::vector<std::shared_ptr<NextToolCall::Chain>> chains_;
   std::size_t running_ = 0;
 };
 
@@ -263,7 +277,8 @@ bool tools_are_over(const TurnWork& work) {
   const AgentLimits& limits = work.limits();
   return work.errors_in_a_row >= limits.max_consecutive_errors ||
          work.tool_rounds >= limits.max_tool_rounds ||
-         (limits.max_tool_calls > 0 && work.call_count >= limits.max_tool_calls) || work.ended.has_value();
+         (limits.max_tool_calls > 0 && work.call_count >= limits.max_tool_calls) || work.ended.has_value() ||
+         work.answer_next;
 }
 
 Result<Message> result_message(const TurnWork& work, const PlannedCall& call, std::string_view text,
@@ -274,6 +289,17 @@ Result<Message> result_message(const TurnWork& work, const PlannedCall& call, st
              .origin = outcome == ToolOutcome::kOk || call.started ? Origin::kTool : Origin::kSynthetic,
              .source = call.name,
              .parts = {Part::tool_result(call.call_id, call.name, text, outcome)}});
+}
+
+void tell_result(TurnWork& work, const PlannedCall& call, const std::string& text, ToolOutcome outcome) {
+  Event event;
+  event.kind = EventKind::kToolCallResult;
+  event.index = call.number;
+  event.name = call.name;
+  event.call_id = call.call_id;
+  event.text = text;
+  event.data = JsonText::of(JsonObject{{"outcome", std::string(name_of(outcome))}});
+  work.live->log.add_hidden(std::move(event));
 }
 
 void record_call(TurnWork& work, const PlannedCall& call, const std::string& text, ToolOutcome outcome) {
@@ -311,6 +337,7 @@ Task<Result<void>> run_tools(TurnWork& work) {
   Batch batch(work);
   TERTULIA_CO_TRY(co_await batch.run());
   count_round(work);
+  TERTULIA_CO_TRY(hook_after_tool_batch(work));
   co_return close_group(work);
 }
 

@@ -96,6 +96,8 @@ Task<Result<void>> load_slot(EngineCore& engine, SessionDesk& desk, const Branch
                        engine.store->read_turns(desk.key, all, std::move(done));
                      }));
   slot.seat.branch = branch_of(*head, desk.key.session, turns);
+  slot.seat.trail = std::make_shared<PromptTrail>();
+  slot.seat.trail->fresh = turns.empty();
   TERTULIA_CO_TRY(co_await load_numbers(engine, desk.key, slot));
   slot.stale = false;
   co_return Result<void>();

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/memory/memory.h"
+
 #include "past_turn.h"
 #include "run_options_form.h"
 #include "spawn.h"
@@ -27,12 +29,45 @@ Error closed(const SessionKey& key) {
                "session '" + key.session.text() + "' is closed, and its agent does not reopen sessions");
 }
 
+// Whether the submission has been delivered into the turn that these have steered.
+Result<bool> has_steered(const std::vector<SteerKey>& keys, const Submission& submission) {
+  const std::string& key = submission.options.idempotency_key;
+  const auto same = std::ranges::find(keys, key, &SteerKey::key);
+  if (same == keys.end()) return false;
+  if (same->body_hash != submission.body_hash) return key_reuse(key);
+  return true;
+}
+
 // Whether the unfinished turn of the branch was begun by the same submission.
 Result<bool> was_begun(const BranchSlot& slot, const Submission& submission) {
   const std::string& key = submission.options.idempotency_key;
-  if (key.empty() || !slot.unfinished || slot.unfinished->idempotency_key != key) return false;
-  if (body_hash_in(slot.unfinished->options) != submission.body_hash) return key_reuse(key);
-  return true;
+  if (key.empty() || !slot.unfinished) return false;
+  if (slot.unfinished->idempotency_key == key) {
+    if (body_hash_in(slot.unfinished->options) != submission.body_hash) return key_reuse(key);
+    return true;
+  }
+  return has_steered(slot.unfinished->steered, submission);
+}
+
+// A session that has been silent for too long ends before the message that comes now: what was said before
+// becomes an episode, and on_return decides how it goes on. A reaper may have done it already, or may not
+// run.
+Task<void> end_if_expired(EngineCore& core, SessionDesk& desk, const Submission& submission) {
+  const std::shared_ptr<Memory>& memory = submission.agent->memory;
+  if (!memory || submission.input.empty() || desk.seat.closed()) co_return;
+  const Duration silent = core.env.clock().now() - desk.seat.session().last_activity;
+  if (silent <= submission.agent->spec.limits.idle_timeout) co_return;
+  const bool mask = submission.agent->spec.memory.episodic_pii_detection;
+  const auto close = [&](Done<CloseReport> done) {
+    const Result<void> posted = core.workers->post(
+        [memory, key = desk.key, mask, done] { done(memory->close(key, EndReason::kIdleTimeout, mask)); });
+    if (!posted) done(posted.error());
+  };
+  const Result<CloseReport> closed = co_await await<CloseReport>(close);
+  desk.loaded = false;
+  if (closed) co_return;
+  // With a turn to be finished first, for example. It is tried again next time.
+  core.log.info("session could not be closed", {{"code", name_of(closed.error().code())}});
 }
 
 }  // namespace
@@ -72,6 +107,8 @@ Task<Result<void>> Engine::Impl::place(SessionDeskPtr desk, SubmissionPtr submis
                                                            /*create=*/!submission->input.empty()));
   TERTULIA_CO_TRY_AS(const bool joined, co_await join_earlier(*desk, *slot, *submission));
   if (joined) co_return Result<void>();
+  co_await end_if_expired(core, *desk, *submission);
+  TERTULIA_CO_TRY(co_await load_desk(core, *desk, /*create=*/false));
   if (desk->seat.closed() && submission->agent->spec.on_return == OnReturn::kReject) {
     co_return closed(desk->key);
   }
@@ -105,6 +142,13 @@ Task<Result<bool>> Engine::Impl::join_earlier(SessionDesk& desk, BranchSlot& slo
     if (slot.running->body_hash != submission.body_hash) co_return key_reuse(key);
     submission.ticket->settle(slot.running);
     co_return true;
+  }
+  if (slot.running) {
+    TERTULIA_CO_TRY_AS(const bool steered, has_steered(slot.running->steered(), submission));
+    if (steered) {
+      submission.ticket->settle(slot.running);
+      co_return true;
+    }
   }
   for (const SubmissionPtr& waiting : slot.waiting) {
     if (waiting->options.idempotency_key != key) continue;
@@ -140,8 +184,8 @@ Result<void> Engine::Impl::place_on_busy(BranchSlot& slot, SubmissionPtr submiss
     case OnBusy::kReject:
       break;
     case OnBusy::kSteer:
-      if (!std::all_of(submission->input.begin(), submission->input.end(),
-                       [&](const Message& message) { return running->steer(message); })) {
+      if (!running->steer({.messages = submission->input,
+                           .key = {submission->options.idempotency_key, submission->body_hash}})) {
         break;
       }
       submission->ticket->settle(running);
@@ -170,6 +214,7 @@ void Engine::Impl::start(SessionDeskPtr desk, BranchSlot& slot, SubmissionPtr su
   auto live = std::make_shared<LiveTurn>(id, desk->key, core.env.clock());
   live->idempotency_key = resume ? slot.unfinished->idempotency_key : submission->options.idempotency_key;
   live->body_hash = resume ? body_hash_in(slot.unfinished->options) : submission->body_hash;
+  if (resume) live->has_been_steered(slot.unfinished->steered);
   slot.running = live;
   register_live(live, slot.seat.branch.id);
   submission->ticket->settle(live);

@@ -2,6 +2,7 @@
 
 #include "tertulia/tools/handed_back_tool.h"
 
+#include "hooks.h"
 #include "turn_work.h"
 
 namespace tertulia {
@@ -9,6 +10,19 @@ namespace {
 
 // Whether the turn should stop before its next step.
 Result<void> check_stop(const TurnWork& work) { return work.live->cancel.token().check(); }
+
+// The provider found the prompt too long. Whether it is worth one more attempt, with half of the history:
+// that has not grown by the call that failed.
+bool halve_history(TurnWork& work, const Error& error) {
+  if (error.code() != ErrorCode::kContextOverflow || work.history_limit) return false;
+  if (number(work.history_tokens) == 0) return false;
+  work.history_limit = Tokens{number(work.history_tokens) / 2};
+  Event event;
+  event.kind = EventKind::kContextCompacted;
+  event.text = error.message();
+  work.live->log.add(std::move(event));
+  return true;
+}
 
 // Whether the answer calls a tool that is handed back.
 bool hands_back(const TurnWork& work) {
@@ -26,25 +40,31 @@ bool hands_back(const TurnWork& work) {
 // docs/life-of-a-turn.md tells each step; the numbers are the same. Step 1, what a crash left, is done before
 // the loop begins: the work then starts with a response whose calls are open, or with an answer.
 Task<Result<void>> run_steps(TurnWork& work) {
+  TERTULIA_CO_TRY(hook_before_turn(work));
+  if (!work.response && !work.answered) co_await recall_memory(work);  // 2
   while (!work.answered) {
     TERTULIA_CO_TRY(check_stop(work));
     if (!work.response) {
-      TERTULIA_CO_TRY_AS(View view, prepare_view(work));                 // 2
-      TERTULIA_CO_TRY(co_await let_model_speak(work, std::move(view)));  // 3
+      TERTULIA_CO_TRY(hook_before_iteration(work));
+      TERTULIA_CO_TRY_AS(View view, co_await prepare_view(work));             // 2
+      Result<void> spoken = co_await let_model_speak(work, std::move(view));  // 3
+      if (!spoken && halve_history(work, spoken.error())) continue;
+      TERTULIA_CO_TRY(std::move(spoken));
     }
     if (hands_back(work)) {
       work.handed_back = std::exchange(work.response, std::nullopt);
       work.answered = true;
     }
     if (work.response) {
-      plan_tools(work);                                 // 4
+      TERTULIA_CO_TRY(plan_tools(work));                // 4
       TERTULIA_CO_TRY(co_await ask_permissions(work));  // 4
       TERTULIA_CO_TRY(co_await note_intents(work));     // 5
       TERTULIA_CO_TRY(co_await run_tools(work));        // 6, and 7: results are noted as they come
     }
+    TERTULIA_CO_TRY(hook_after_iteration(work));
     TERTULIA_CO_TRY(co_await take_steering(work));  // 8
   }
-  co_return Result<void>();
+  co_return hook_after_turn(work, TurnStatus::kCommitted);
 }
 
 // How a turn ends that did not come to its answer.
@@ -64,6 +84,7 @@ Ending ending_for(const TurnWork& work, const Error& error) {
     case ErrorCode::kRateLimited:
     case ErrorCode::kModelKey:
     case ErrorCode::kBadStream:
+    case ErrorCode::kContextOverflow:
     case ErrorCode::kStorageFull:
     case ErrorCode::kScriptMismatch:
       return Ending::kPark;
@@ -101,7 +122,10 @@ Task<Result<TurnOutcome>> leave_uncommitted(TurnWork& work, Error error) {
 Task<Result<TurnOutcome>> end_early(TurnWork& work, Error error) {
   const Ending ending = ending_for(work, error);
   const bool cancelled = ending == Ending::kClose && work.live->cancel.token().cancelled();
-  if (!cancelled) tell_failure(work, error);
+  if (!cancelled) {
+    tell_failure(work, error);
+    hook_error_told(work, error);
+  }
   switch (ending) {
     case Ending::kClose: {
       const std::string reason = cancelled ? std::string(name_of(*work.live->cancel.token().reason()))

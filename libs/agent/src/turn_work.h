@@ -5,17 +5,20 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "tertulia/agent/agent_definition.h"
 #include "tertulia/agent/run_options.h"
+#include "tertulia/conversation/branch.h"
 #include "tertulia/conversation/journal.h"
 #include "tertulia/conversation/transcript.h"
 
 #include "async.h"
 #include "engine_core.h"
 #include "live_turn.h"
+#include "prompt_trail.h"
 #include "turn_writer.h"
 
 namespace tertulia {
@@ -67,6 +70,17 @@ struct PlannedCall {
   std::optional<Message> result;
 };
 
+// What middleware has changed of the state; it becomes durable with the turn.
+struct TurnState {
+  MiddlewareState branch{};
+  bool branch_changed = false;
+  // The session's, by name, as this turn sees it after its own changes.
+  MiddlewareState session{};
+  std::vector<SessionChange> session_changes{};
+  // Names whose left-out fields have been told.
+  std::set<std::string> told{};
+};
+
 struct TurnWork {
   EngineCore& engine;
   AgentDefinitionPtr agent;
@@ -80,6 +94,11 @@ struct TurnWork {
   Transcript transcript;
   Revision revision{};
   Deadline deadline;
+  std::optional<ForkOrigin> forked_from;
+  // What the last model call of the branch left. Never null.
+  PromptTrailPtr trail = std::make_shared<PromptTrail>();
+  // The turn's records are stored.
+  bool durable = false;
 
   // Input, answers and closed tool groups so far.
   TurnDraft draft;
@@ -105,10 +124,31 @@ struct TurnWork {
   std::vector<ToolCallRecord> tool_records;
   std::uint64_t asset_count = 0;
   std::vector<Record> receipts;
+  // Of the prompt that is about to be sent.
+  Receipt receipt;
+  // Texts of the turn's prompts that no transcript has.
+  std::vector<PromptPart> prompt_parts;
+  // What was retrieved for the turn's message.
+  std::vector<ContextItem> context;
+  // A summary of the history was asked for in this turn.
+  bool summarised = false;
+  // What the history in the last prompt cost, and what it may cost after the provider found one too long.
+  Tokens history_tokens{};
+  std::optional<Tokens> history_limit;
   std::optional<EndReason> ended;
 
   // The session-scoped state, as it was last seen.
   std::function<MiddlewareState()> session_state;
+  TurnState state{};
+
+  // It goes on with what an earlier life of it has noted.
+  bool resumed = false;
+  // What middleware wants the next model call to read.
+  std::vector<std::string> shown{};
+  // Middleware wants the next answer to be the last.
+  bool answer_next = false;
+  // Results that middleware gave before the response was noted: they are noted with it.
+  std::vector<JournalEntry::Step> given_results{};
 
   const AgentLimits& limits() const { return agent->spec.limits; }
   LanguageModel& model() const { return options.model ? *options.model : *agent->model; }
@@ -117,13 +157,28 @@ struct TurnWork {
   }
 };
 
+// The response as it must be noted, with the results that middleware gave for some of its calls. Nothing if
+// it is noted already.
+std::vector<JournalEntry::Step> unnoted_response(TurnWork& work);
+
 // A call of a response, with the tool it names if the set has it.
 PlannedCall planned_call(const ToolSetPtr& tools, const Part& part, std::uint32_t number);
 
 // The steps, in the order of docs/life-of-a-turn.md.
-Result<View> prepare_view(TurnWork& work);
+Task<void> recall_memory(TurnWork& work);
+Task<Result<View>> prepare_view(TurnWork& work);
+// The history before message `before` becomes a summary. False if it did not: nothing has changed then.
+Task<bool> summarise_history(TurnWork& work, std::uint64_t before);
 Task<Result<void>> let_model_speak(TurnWork& work, View view);
-void plan_tools(TurnWork& work);
+// Who was shown what, told at once and stored with the turn: the request as it is sent.
+void tell_receipt(TurnWork& work, const ModelRequest& request);
+// Adds the texts of the turn's prompts that are not stored yet to its receipts.
+Task<Result<void>> keep_prompt_parts(TurnWork& work);
+// If the conversation ends with this turn, adds its episode.
+Task<Result<void>> add_episode(TurnWork& work);
+Result<void> plan_tools(TurnWork& work);
+// Which calls the response holds, without asking anybody about them.
+void plan_calls(TurnWork& work);
 Task<Result<void>> ask_permissions(TurnWork& work);
 Task<Result<void>> note_intents(TurnWork& work);
 Task<Result<void>> run_tools(TurnWork& work);
@@ -135,6 +190,7 @@ Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::st
 // The result of a call as a message, and in the audit trail.
 Result<Message> result_message(const TurnWork& work, const PlannedCall& call, std::string_view text,
                                ToolOutcome outcome);
+void tell_result(TurnWork& work, const PlannedCall& call, const std::string& text, ToolOutcome outcome);
 void record_call(TurnWork& work, const PlannedCall& call, const std::string& text, ToolOutcome outcome);
 // Moves the response and the results of all its calls into the draft.
 Result<void> close_group(TurnWork& work);
@@ -144,6 +200,8 @@ Result<void> close_interrupted(TurnWork& work);
 
 // A message of this turn with a fresh id, the time, and its tokens counted by the model's tokenizer.
 Result<Message> make_message(const TurnWork& work, MessageDraft draft);
+// The same message with other parts: it keeps its id and time, and its tokens are counted anew.
+Result<Message> message_with_parts(const TurnWork& work, const Message& message, std::vector<Part> parts);
 
 // The whole turn; never fails in silence: the outcome, or the error that was told by a `turn_failed` event.
 Task<Result<TurnOutcome>> turn_loop(TurnWork& work);

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "tertulia/agent/turn_context.h"
 #include "tertulia/conversation/journal.h"
 #include "tertulia/store/commit.h"
 
@@ -16,6 +17,14 @@
 #include "live_turn.h"
 
 namespace tertulia {
+
+// A change of the session's state, made again on what stands there when the turn commits.
+struct SessionChange {
+  std::string name;
+  StateChange change;
+};
+// An exception of a change is its error.
+Result<void> apply_change(MiddlewareState& state, const SessionChange& change);
 
 struct TurnEnd {
   Turn turn;
@@ -26,6 +35,9 @@ struct TurnEnd {
   std::string reason;
   // The conversation is over, and this is why.
   std::optional<EndReason> ended;
+  // The branch-scoped state after the turn, if it changed.
+  std::optional<MiddlewareState> branch_state;
+  std::vector<SessionChange> session_changes;
 };
 
 using NoteChanges = std::vector<std::variant<AddRecord, DropRecords>>;

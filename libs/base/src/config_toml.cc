@@ -20,10 +20,12 @@
 // clang-format on
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "tertulia/base/nearest.h"
 #include "tertulia/base/printable.h"
+#include "tertulia/base/toml.h"
 
 #include "config_value.h"
 
@@ -152,14 +154,45 @@ class Reader {
   std::vector<std::string>& problems_;
 };
 
+Result<Json> json_of(const toml::node& node, const std::string& name) {
+  if (const auto* flag = node.as_boolean()) return Json(flag->get());
+  if (const auto* number = node.as_integer()) return Json(std::int64_t{number->get()});
+  if (const auto* text = node.as_string()) return Json(text->get());
+  const auto* fraction = node.as_floating_point();
+  if (fraction != nullptr && std::isfinite(fraction->get())) return Json(fraction->get());
+  if (const toml::array* array = node.as_array()) {
+    JsonArray values;
+    for (const toml::node& element : *array) {
+      TERTULIA_TRY_AS(Json value, json_of(element, name));
+      values.push_back(std::move(value));
+    }
+    return Json(std::move(values));
+  }
+  if (const toml::table* table = node.as_table()) {
+    JsonObject members;
+    for (const auto& [key, member] : *table) {
+      TERTULIA_TRY_AS(Json value, json_of(member, name));
+      members.append(std::string(key.str()), std::move(value));
+    }
+    return Json(std::move(members));
+  }
+  const toml::source_position place = node.source().begin;
+  return Error(ErrorCode::kBadConfig, name + ":" + std::to_string(place.line) + ":" +
+                                          std::to_string(place.column) + ": " +
+                                          std::string(kind_name(node.type())) + " cannot stand here");
+}
+
+std::string too_deep(const std::string& name) {
+  return name + ": more than " + std::to_string(kMostDots) + " dots: no configuration nests so deep";
+}
+
 }  // namespace
 
 TomlContent read_toml(std::string_view text, const std::string& name, const Settings& settings,
                       const std::vector<std::string>& tables, std::vector<std::string>& problems) {
   TomlContent content;
   if (std::ranges::count(text, '.') > kMostDots) {
-    problems.push_back(name + ": more than " + std::to_string(kMostDots) +
-                       " dots: no configuration nests so deep");
+    problems.push_back(too_deep(name));
     return content;
   }
   Reader reader(name, settings, tables, content, problems);
@@ -172,6 +205,16 @@ TomlContent read_toml(std::string_view text, const std::string& name, const Sett
   }
   reader.table(parsed.table(), "");
   return content;
+}
+
+Result<Json> parse_toml(std::string_view text, const std::string& name) {
+  if (std::ranges::count(text, '.') > kMostDots) return Error(ErrorCode::kBadConfig, too_deep(name));
+  const toml::parse_result parsed = toml::parse(text);
+  if (parsed) return json_of(parsed.table(), name);
+  const toml::source_position place = parsed.error().source().begin;
+  return Error(ErrorCode::kBadConfig, name + ":" + std::to_string(place.line) + ":" +
+                                          std::to_string(place.column) + ": " +
+                                          printable(parsed.error().description(), kShownBytes));
 }
 
 }  // namespace tertulia

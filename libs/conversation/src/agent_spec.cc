@@ -38,6 +38,9 @@ Result<void> check_memory(const MemoryConfig& memory) {
   TERTULIA_TRY(check_count("memory.min_history_messages", memory.min_history_messages, 0, 1'000'000));
   TERTULIA_TRY(check_count("memory.episodic_top_k", memory.episodic_top_k, 0, 1'000));
   TERTULIA_TRY(check_count("memory.episodic_retention_days", memory.episodic_retention_days, 1, 36'525));
+  TERTULIA_TRY(check_count("memory.episodic_delete_days", memory.episodic_delete_days,
+                           memory.episodic_retention_days, 36'525));
+  TERTULIA_TRY(check_positive("memory.retrieval_timeout", memory.retrieval_timeout));
   TERTULIA_TRY(check_count("memory.semantic_top_k", memory.semantic_top_k, 0, 1'000));
   TERTULIA_TRY(check_score("memory.semantic_min_score", memory.semantic_min_score));
   TERTULIA_TRY(check_count("memory.semantic_max_tokens", number(memory.semantic_max_tokens), 0, kMostTokens));

@@ -94,6 +94,10 @@ class Folder {
   Result<void> take_note(const InputNote& note) {
     if (turn_->next == NextStep::kTools) return bad("adds input between a tool call and its result");
     turn_->next = NextStep::kCallModel;
+    const SteerKey key{note.idempotency_key, note.body_hash};
+    if (!key.key.empty() && std::ranges::find(turn_->steered, key) == turn_->steered.end()) {
+      turn_->steered.push_back(key);
+    }
     return add(note.message);
   }
 
@@ -142,6 +146,7 @@ class Folder {
       return bad("holds a result of a call that was never intended");
     }
     call->result = note;
+    turn_->end_conversation = turn_->end_conversation || note.end_conversation;
     const auto position = std::ranges::upper_bound(turn_->results, note.call, {}, &ResultNote::call);
     turn_->results.insert(position, note);
     if (turn_->results.size() < calls_.size()) return {};

@@ -14,6 +14,9 @@ void describe(Fields& fields, typename Fields::template Ref<ReceiptItem> item) {
   fields.required("fate", item.fate);
   fields.required("reason", item.reason);
   fields.optional("score", item.score);
+  fields.optional("index", item.index);
+  fields.optional("more", item.more);
+  fields.optional("text", item.text);
 }
 
 template <class Fields>
@@ -48,10 +51,12 @@ void describe(Fields& fields, typename Fields::template Ref<MemoryConfig> memory
   fields.setting("sliding_window_turns", memory.sliding_window_turns);
   fields.setting("min_history_messages", memory.min_history_messages);
   fields.setting("context_placement", memory.context_placement);
+  fields.setting("retrieval_timeout_us", memory.retrieval_timeout);
   fields.setting("episodic_enabled", memory.episodic_enabled);
   fields.setting("episodic_recall", memory.episodic_recall);
   fields.setting("episodic_top_k", memory.episodic_top_k);
   fields.setting("episodic_retention_days", memory.episodic_retention_days);
+  fields.setting("episodic_delete_days", memory.episodic_delete_days);
   fields.setting("episodic_pii_detection", memory.episodic_pii_detection);
   fields.setting("semantic_enabled", memory.semantic_enabled);
   fields.setting("semantic_top_k", memory.semantic_top_k);

@@ -39,6 +39,8 @@ void describe_note(Fields& fields, typename Fields::template Ref<StartNote> note
 template <class Fields>
 void describe_note(Fields& fields, typename Fields::template Ref<InputNote> note) {
   fields.required("message", note.message);
+  fields.optional("idempotency_key", note.idempotency_key);
+  fields.optional("body", note.body_hash);
 }
 template <class Fields>
 void describe_note(Fields& fields, typename Fields::template Ref<ResponseNote> note) {
@@ -54,6 +56,7 @@ template <class Fields>
 void describe_note(Fields& fields, typename Fields::template Ref<ResultNote> note) {
   fields.required("call", note.call);
   fields.required("message", note.message);
+  fields.optional("ends", note.end_conversation);
 }
 template <class Fields>
 void describe_note(Fields& fields, typename Fields::template Ref<AbandonNote> note) {

@@ -34,10 +34,45 @@ Result<void> check_loose(const std::vector<Message>& messages) {
   return {};
 }
 
+// Whether `shorter` may stand where `original` does: the same role, and the same results in the same order.
+Result<void> check_instead(const Message& original, const Message& shorter) {
+  bool same = original.role() == Role::kTool && shorter.role() == Role::kTool &&
+              original.part_count() == shorter.part_count();
+  for (std::size_t i = 0; same && i < original.part_count(); ++i) {
+    const Part one = original.part(i);
+    const Part other = shorter.part(i);
+    same = one.kind == other.kind && one.call_id == other.call_id && one.name == other.name;
+  }
+  if (same) return {};
+  return Error(ErrorCode::kUnpairedToolCall,
+               "only results of the same calls may stand in place of tool results");
+}
+
 }  // namespace
 
 View::View(Transcript transcript) : transcript_(std::move(transcript)) {
   if (!transcript_.empty()) ranges_.push_back({0, transcript_.size()});
+}
+
+Result<View> View::of(Transcript transcript, std::vector<MessageRange> ranges) {
+  std::size_t free_from = 0;
+  for (const MessageRange& range : ranges) {
+    if (range.begin < free_from || range.begin >= range.end || range.end > transcript.size()) {
+      return Error(ErrorCode::kOutOfRange,
+                   "the messages " + std::to_string(range.begin) + " to " + std::to_string(range.end) +
+                       " are no slice of a transcript of " + std::to_string(transcript.size()))
+          .with("param", "ranges");
+    }
+    if (transcript.group_start(range.begin) != range.begin ||
+        transcript.group_end(range.end - 1) != range.end) {
+      return Error(ErrorCode::kUnpairedToolCall, "a slice may not begin or end inside a tool group");
+    }
+    free_from = range.end + 1;
+  }
+  View view;
+  view.transcript_ = std::move(transcript);
+  view.ranges_ = std::move(ranges);
+  return view;
 }
 
 // What is left of the transcript's part from `index` on. `index` is not inside a tool group.
@@ -46,9 +81,10 @@ View View::from(std::size_t index) const {
   view.transcript_ = transcript_;
   view.leading_ = leading_;
   view.trailing_ = trailing_;
+  view.instead_ = instead_;
   view.cut_ = cut_;
   const auto first = std::partition_point(ranges_.begin(), ranges_.end(),
-                                          [index](const Range& range) { return range.end <= index; });
+                                          [index](const MessageRange& range) { return range.end <= index; });
   view.ranges_.assign(first, ranges_.end());
   if (!view.ranges_.empty()) view.ranges_.front().begin = std::max(view.ranges_.front().begin, index);
   return view;
@@ -81,7 +117,7 @@ std::size_t View::last_left_out(Tokens budget) const {
 
 View View::within(Tokens budget) const {
   std::uint64_t total = 0;
-  for (const Range& range : ranges_) {
+  for (const MessageRange& range : ranges_) {
     total += number(transcript_.tokens_before(range.end)) - number(transcript_.tokens_before(range.begin));
   }
   View view;
@@ -101,7 +137,7 @@ View View::within(Tokens budget) const {
 View View::only(const ViewFilter& filter) const {
   View view = from(transcript_.size());
   bool keep = false;
-  for (const Range& range : ranges_) {
+  for (const MessageRange& range : ranges_) {
     transcript_.for_each(range.begin, range.end, [&](std::size_t index, const Message& message) {
       if (message.role() != Role::kTool) keep = admits(filter, message);
       if (!keep) return;
@@ -129,6 +165,17 @@ Result<View> View::with_trailing(std::vector<Message> messages) const {
   return view;
 }
 
+Result<View> View::with_instead(std::size_t index, Message message) const {
+  if (index >= transcript_.size() || (!instead_.empty() && instead_.back().index >= index)) {
+    return Error(ErrorCode::kOutOfRange, "message " + std::to_string(index) + " cannot be replaced here")
+        .with("param", "index");
+  }
+  TERTULIA_TRY(check_instead(transcript_[index], message));
+  View view = *this;
+  view.instead_.push_back({index, std::move(message)});
+  return view;
+}
+
 View View::with_trailing(const TurnDraft& turn) const {
   View view = *this;
   view.trailing_.insert(view.trailing_.end(), turn.messages().begin(), turn.messages().end());
@@ -137,28 +184,31 @@ View View::with_trailing(const TurnDraft& turn) const {
 
 std::size_t View::size() const {
   std::size_t size = leading_.size() + trailing_.size();
-  for (const Range& range : ranges_) size += range.end - range.begin;
+  for (const MessageRange& range : ranges_) size += range.end - range.begin;
   return size;
 }
 
 Tokens View::tokens() const {
   std::uint64_t tokens = 0;
   for (const Message& message : leading_) tokens += number(message.tokens());
-  for (const Range& range : ranges_) {
+  for (const MessageRange& range : ranges_) {
     tokens += number(transcript_.tokens_before(range.end)) - number(transcript_.tokens_before(range.begin));
   }
   for (const Message& message : trailing_) tokens += number(message.tokens());
+  for (const Instead& shorter : instead_) {
+    const auto range = std::partition_point(
+        ranges_.begin(), ranges_.end(), [&](const MessageRange& one) { return one.end <= shorter.index; });
+    if (range == ranges_.end() || range->begin > shorter.index) continue;
+    tokens += number(shorter.message.tokens());
+    tokens -= number(transcript_[shorter.index].tokens());
+  }
   return Tokens{tokens};
 }
 
 std::vector<Message> View::to_vector() const {
-  std::vector<Message> messages(leading_);
+  std::vector<Message> messages;
   messages.reserve(size());
-  for (const Range& range : ranges_) {
-    transcript_.for_each(range.begin, range.end,
-                         [&messages](std::size_t, const Message& message) { messages.push_back(message); });
-  }
-  messages.insert(messages.end(), trailing_.begin(), trailing_.end());
+  for (const Message& message : *this) messages.push_back(message);
   return messages;
 }
 
@@ -181,9 +231,16 @@ void View::Iterator::settle() {
     slot_ = run.data();
     run_left_ = std::min(run.size(), ranges[range_].end - index_) - 1;
     current_ = &slot_->message;
+    look_for_instead();
   } else {
     current_ = index_ < view_->trailing_.size() ? &view_->trailing_[index_] : nullptr;
   }
+}
+
+void View::Iterator::look_for_instead() {
+  const auto& instead = view_->instead_;
+  while (instead_ < instead.size() && instead[instead_].index < index_) ++instead_;
+  if (instead_ < instead.size() && instead[instead_].index == index_) current_ = &instead[instead_].message;
 }
 
 View::Iterator& View::Iterator::operator++() {
@@ -196,6 +253,7 @@ View::Iterator& View::Iterator::operator++() {
   if (run_left_ > 0) {
     --run_left_;
     current_ = &(++slot_)->message;
+    if (!view_->instead_.empty()) look_for_instead();
     return *this;
   }
   const auto& ranges = view_->ranges_;

@@ -252,6 +252,23 @@ TEST(Journal, EveryPrefixOfATurnCanBeResumed) {
   }
 }
 
+TEST(Journal, WhoHasSteeredAndThatTheConversationEndedIsKept) {
+  Steps steps;
+  steps.add(ResponseNote{calls({{"c1", "bye"}})})
+      .add(IntentNote{.call = 0})
+      .add(ResultNote{.call = 0, .message = result("c1", "bye"), .end_conversation = true});
+  EXPECT_TRUE(steps.unfinished().end_conversation);
+  EXPECT_TRUE(steps.unfinished().steered.empty());
+  for (const char* words : {"louder", "and faster"}) {
+    steps.add(InputNote{.message = text(Role::kUser, words), .idempotency_key = "k", .body_hash = "h"});
+  }
+  steps.add(InputNote{text(Role::kUser, "without a key")});
+  const UnfinishedTurn turn = steps.unfinished();
+  ASSERT_EQ(turn.steered.size(), 1U);
+  EXPECT_EQ(turn.steered[0], (SteerKey{"k", "h"}));
+  EXPECT_TRUE(turn.end_conversation);
+}
+
 TEST(Journal, IdempotencyKeyNamesTheCallForEver) {
   EXPECT_EQ(idempotency_key(SessionId::parse("s").value(), BranchId::parse("main").value(), kTurn, 3),
             "s/main/" + kTurn.text() + "/3");

@@ -271,7 +271,8 @@ class RandomValues {
             .input = {plain_message(Role::kUser)}, .idempotency_key = text(), .revision = Revision{count()}};
         break;
       case 1:
-        value.step = InputNote{plain_message(Role::kUser)};
+        value.step =
+            InputNote{.message = plain_message(Role::kUser), .idempotency_key = text(), .body_hash = text()};
         break;
       case 2:
         value.step = ResponseNote{tool_group()[0]};
@@ -281,7 +282,8 @@ class RandomValues {
             .call = small_count(), .tool_class = one_of<ToolClass>(3), .approval = one_of<Approval>(5)};
         break;
       case 4:
-        value.step = ResultNote{.call = small_count(), .message = tool_group()[1]};
+        value.step =
+            ResultNote{.call = small_count(), .message = tool_group()[1], .end_conversation = coin()};
         break;
       case 5:
         value.step = AbandonNote{text()};
@@ -317,7 +319,10 @@ class RandomValues {
                              .tokens = Tokens{count()},
                              .fate = one_of<Fate>(3),
                              .reason = one_of<FateReason>(11),
-                             .score = coin() ? fraction() : 0});
+                             .score = coin() ? fraction() : 0,
+                             .index = count(),
+                             .more = count(),
+                             .text = text()});
     }
   }
   void make(AgentSpec& value) {

@@ -128,12 +128,20 @@ Result<void> ToolRegistry::add(const Toolkit& toolkit) {
   return add(toolkit.tools(), toolkit.name());
 }
 
-Result<void> ToolRegistry::add(std::span<const ToolPtr> tools, const std::string& toolkit) {
+Result<void> ToolRegistry::replace(const Toolkit& toolkit) {
+  TERTULIA_TRY(check_name("toolkit", toolkit.name()));
+  return add(toolkit.tools(), toolkit.name(), /*instead=*/true);
+}
+
+Result<void> ToolRegistry::add(std::span<const ToolPtr> tools, const std::string& toolkit, bool instead) {
   MutexLock lock(mutex_);
   // A toolkit may hold a tool of its own name; another's is a clash.
   const ToolEntry* namesake = toolkit.empty() ? nullptr : set_->find(toolkit);
   if (namesake != nullptr && namesake->toolkit != toolkit) return duplicate(toolkit);
   auto next = std::make_shared<ToolSet>(*set_);
+  if (instead) {
+    std::erase_if(next->entries_, [&](const ToolEntry& entry) { return entry.toolkit == toolkit; });
+  }
   for (const ToolPtr& tool : tools) TERTULIA_TRY(next->add(tool, toolkit));
   set_ = std::move(next);
   return {};

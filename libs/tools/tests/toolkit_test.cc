@@ -84,6 +84,26 @@ TEST(ToolRegistry, ABatchIsAddedWholeOrNotAtAll) {
   EXPECT_EQ(names(registry.snapshot()), Names{"c"});
 }
 
+TEST(ToolRegistry, AToolkitIsReplacedWholeOrNotAtAll) {
+  ToolRegistry registry;
+  const ToolPtr kept = tool("kept");
+  registry.add(tool("own")).value();
+  registry.add(Toolkit("files").add(tool("read")).add(kept)).value();
+  const ToolSetPtr before = registry.snapshot();
+  registry.replace(Toolkit("files").add(kept).add(tool("write"))).value();
+  EXPECT_EQ(names(registry.snapshot()), (Names{"own", "kept", "write"}));
+  EXPECT_EQ(names(before), (Names{"own", "read", "kept"}));
+  // Another tool of the same name takes the place of the old one.
+  const ToolPtr newer = tool("kept");
+  registry.replace(Toolkit("files").add(newer)).value();
+  EXPECT_EQ(registry.snapshot()->find("kept")->tool, newer);
+  EXPECT_EQ(registry.replace(Toolkit("files").add(tool("x")).add(tool("own"))).error().code(),
+            ErrorCode::kDuplicateKey);
+  EXPECT_EQ(names(registry.snapshot()), (Names{"own", "kept"}));
+  registry.replace(Toolkit("files")).value();
+  EXPECT_EQ(names(registry.snapshot()), Names{"own"});
+}
+
 TEST(ToolRegistry, ToolsAndToolkitsShareTheirNames) {
   ToolRegistry registry;
   registry.add(tool("math")).value();

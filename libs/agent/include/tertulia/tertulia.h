@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tertulia/agent/agent.h"
+#include "tertulia/agent/builtin_middleware.h"
 #include "tertulia/model/model_catalog.h"
 #include "tertulia/model/offline_model.h"
 #include "tertulia/tools/builtin_tools.h"

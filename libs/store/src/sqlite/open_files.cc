@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include "log_file.h"
 #include "schema.h"
 
 namespace tertulia {
@@ -141,6 +142,9 @@ Result<Connection> open_writer(StoreCore& core) {
   TERTULIA_TRY(connection.execute(core.options.durability == Durability::kFull
                                       ? "PRAGMA synchronous=FULL"
                                       : "PRAGMA synchronous=NORMAL"));
+  // The log is opened by the first that reads.
+  TERTULIA_TRY(connection.number("SELECT count(*) FROM sqlite_schema"));
+  if (core.options.durability == Durability::kFull) TERTULIA_TRY(gather_log_writes(connection.raw()));
   TERTULIA_TRY(core.keys.open(connection, core.options.master_key, false));
   return connection;
 }

@@ -312,10 +312,11 @@ void McpServer::Core::publish_tools(McpToolList list) {
       options_.log.warn("MCP tool", {{"server", config_.name}, {"problem", warning}});
   }
   if (registry_ == nullptr) return;
-  withdraw_locked(next);
-  // Those that are there already are passed over.
-  if (const Result<void> added = registry_->add(toolkit_locked()); !added)
-    warnings_.push_back("the tools are not in the registry: " + added.error().message());
+  if (const Result<void> replaced = registry_->replace(toolkit_locked()); !replaced) {
+    // Those that are gone would only answer with errors.
+    withdraw_locked(next);
+    warnings_.push_back("the tools are not in the registry: " + replaced.error().message());
+  }
 }
 
 Toolkit McpServer::Core::toolkit() const {

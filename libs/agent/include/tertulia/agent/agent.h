@@ -76,7 +76,8 @@ class Agent {
   bool persist_after_turn_;
 };
 
-// Each with_… replaces what was given before, except tools, which add up. Errors are kept until build().
+// Each with_… replaces what was given before, except tools and middleware, which add up. Errors are kept
+// until build().
 class AgentBuilder {
  public:
   AgentBuilder();
@@ -92,6 +93,8 @@ class AgentBuilder {
   AgentBuilder& with_spec(AgentSpec spec);
   AgentBuilder& with_limits(AgentLimits limits);
   AgentBuilder& with_memory(MemoryConfig memory);
+  // What it remembers beside the conversation. Default: nothing.
+  AgentBuilder& with_memory_of(std::shared_ptr<Memory> memory);
 
   // "offline", "openai", "anthropic", …: what make_model knows.
   AgentBuilder& with_provider(std::string_view provider, std::string_view model, Secret key = {});
@@ -99,6 +102,9 @@ class AgentBuilder {
 
   // Which calls are asked about. Without it, tools run without asking.
   AgentBuilder& with_permissions(PermissionPolicy policy);
+  // Inside of those that were added before; with the tools that it brings. kDuplicateKey for a name that is
+  // there.
+  AgentBuilder& with_middleware(MiddlewarePtr middleware);
   AgentBuilder& with_tool(ToolPtr tool);
   AgentBuilder& with_toolkit(const Toolkit& toolkit);
 

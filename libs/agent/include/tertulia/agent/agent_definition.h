@@ -4,13 +4,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tertulia/agent/middleware.h"
 #include "tertulia/agent/permissions.h"
 #include "tertulia/conversation/agent_spec.h"
 #include "tertulia/model/language_model.h"
 #include "tertulia/tools/toolkit.h"
 
 namespace tertulia {
+
+class Memory;
 
 struct AgentDefinition {
   AgentSpec spec;
@@ -21,6 +25,10 @@ struct AgentDefinition {
   std::shared_ptr<ToolRegistry> tools;
   // None: tools run without asking.
   std::optional<PermissionPolicy> permissions{};
+  // What it remembers beside the conversation (memory/memory.h), on the store of its engine. Null: nothing.
+  std::shared_ptr<Memory> memory{};
+  // The first is outermost.
+  std::vector<MiddlewarePtr> middleware{};
 };
 
 using AgentDefinitionPtr = std::shared_ptr<const AgentDefinition>;

@@ -73,6 +73,8 @@ struct InterruptedTurn {
   Time started_at{};
 };
 
+class McpQuestions;
+
 class Engine {
  public:
   class Impl;
@@ -115,6 +117,10 @@ class Engine {
   // otherwise. A standing answer becomes a rule of the session. kNoQuestion if there is none, or it has been
   // answered, or it was about other arguments.
   Result<void> answer(const SessionKey& key, std::string_view question, Answer answer);
+
+  // Gives what servers of tools want to know in the middle of a call (McpOptions::questions) to whoever
+  // answers questions. It may outlive the engine, and refuses then.
+  static std::shared_ptr<McpQuestions> elicitations(const std::shared_ptr<Engine>& engine);
 
   // Another writer has changed the session in the store: what is kept of it in memory is let go.
   void forget(const SessionKey& key);

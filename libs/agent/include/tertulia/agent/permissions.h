@@ -63,8 +63,9 @@ Result<void> add_session_rule(MiddlewareState& state, PermissionRule rule);
 // What is asked, and by whose call.
 struct Question {
   enum class Kind : std::uint8_t {
-    kPermission,  // may it run?
-    kClientTool,  // the caller of the agent runs it: what did it give?
+    kPermission,   // may it run?
+    kClientTool,   // the caller of the agent runs it: what did it give?
+    kElicitation,  // the server of a running call wants to know something
   };
 
   SessionKey key;
@@ -77,10 +78,15 @@ struct Question {
   ToolClass tool_class = ToolClass::kUnsafe;
   JsonText arguments;
   std::string arguments_hash;
+  // Of an elicitation: which one of its call, what is asked, and what the answer must look like (a JSON
+  // schema of an object). `arguments_hash` is of these.
+  std::string part{};
+  std::string text{};
+  JsonText schema{};
   Time asked_at{};
   Time expires_at{};
 
-  // "turn/call": what one answers to.
+  // "turn/call", "turn/call/part": what one answers to.
   std::string id() const;
 };
 std::string_view name_of(Question::Kind kind);
@@ -92,7 +98,7 @@ struct Answer {
     kAlwaysExactly,  // this tool with these arguments, for the whole session
     kDeny,
     kAlwaysDeny,
-    kOutput,  // of a client tool
+    kOutput,  // of a client tool; what a server wanted to know, as JSON text of an object
   };
   Choice choice = Choice::kDeny;
   // What a client tool gave, and whether it failed.

@@ -19,6 +19,7 @@
 #include "tertulia/base/done.h"
 #include "tertulia/base/id.h"
 #include "tertulia/base/result.h"
+#include "tertulia/conversation/branch.h"
 #include "tertulia/conversation/event.h"
 #include "tertulia/conversation/message.h"
 #include "tertulia/conversation/revision.h"
@@ -48,6 +49,8 @@ struct TurnOutcome {
   Finish finish = Finish::kStop;
   // Why it was interrupted; empty otherwise.
   std::string reason;
+  // The branch's state after the turn, if middleware has changed it.
+  std::optional<MiddlewareState> state{};
 };
 
 // Concurrency: one thread at a time reads a Run; cancel() may come from any thread.

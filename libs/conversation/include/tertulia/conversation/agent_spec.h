@@ -48,12 +48,16 @@ struct MemoryConfig {
   std::uint32_t min_history_messages = 2;
   // Default: after the system prompt.
   ContextPlacement context_placement = ContextPlacement::kAfterSystem;
+  // How long a turn waits for knowledge, episodes and procedures before it goes on without. Default: 200 ms.
+  Duration retrieval_timeout = std::chrono::milliseconds(200);
 
-  // Recall of earlier episodes. Default: on, semantic, 3 episodes, kept for 90 days.
+  // Recall of earlier episodes. Default: on, semantic, 3 episodes; after 90 days without their messages, gone
+  // after 365.
   bool episodic_enabled = true;
   RecallMode episodic_recall = RecallMode::kSemantic;
   std::uint32_t episodic_top_k = 3;
   std::uint32_t episodic_retention_days = 90;
+  std::uint32_t episodic_delete_days = 365;
   // Finds and masks personal data before an episode is stored. Default: off.
   bool episodic_pii_detection = false;
 

@@ -24,6 +24,8 @@ namespace tertulia {
   X(kTurnFailed, "turn_failed", "name: error code; text: the sentence")                             \
   X(kIteration, "iteration", "index: which model call, from 0")                                     \
   X(kReceipt, "receipt", "data: a receipt")                                                         \
+  X(kContextDegraded, "context_degraded", "name: what is missing; text: why")                       \
+  X(kContextCompacted, "context_compacted", "text: why; index: messages that a summary stands for") \
   X(kTextStarted, "text_started", "")                                                               \
   X(kTextDelta, "text_delta", "text: what was added")                                               \
   X(kTextEnded, "text_ended", "")                                                                   \

@@ -47,6 +47,9 @@ struct StartNote {
 // A message that was delivered into the running turn, at a boundary between two steps.
 struct InputNote {
   Message message;
+  // What the client gave to make its retries harmless, and the hash of what it asked with it; may be empty.
+  std::string idempotency_key{};
+  std::string body_hash{};
 
   bool operator==(const InputNote&) const = default;
 };
@@ -70,6 +73,8 @@ struct ResultNote {
   std::uint32_t call = 0;
   // Of role tool, with this one result.
   Message message;
+  // The conversation ends with this turn.
+  bool end_conversation = false;
 
   bool operator==(const ResultNote&) const = default;
 };
@@ -148,6 +153,14 @@ enum class NextStep : std::uint8_t {
 };
 std::string_view name_of(NextStep next);
 
+// A submission that was delivered into a running turn.
+struct SteerKey {
+  std::string key;
+  std::string body_hash;
+
+  bool operator==(const SteerKey&) const = default;
+};
+
 // A turn that was begun and neither committed nor closed.
 struct UnfinishedTurn {
   TurnId id;
@@ -166,6 +179,10 @@ struct UnfinishedTurn {
   std::vector<OpenCall> open_calls;
   // How many calls the turn has made so far: the number of the next one.
   std::uint32_t calls = 0;
+  // Of the input that was added with a key, each key once.
+  std::vector<SteerKey> steered{};
+  // One of its tools has ended the conversation.
+  bool end_conversation = false;
   // Why it was given up; empty otherwise.
   std::string abandon_reason;
   NextStep next = NextStep::kCallModel;

@@ -41,7 +41,7 @@ std::string_view name_of(FateReason reason);
 
 struct ReceiptItem {
   Tier tier = Tier::kHistory;
-  // Of the message, episode, knowledge chunk, procedure or tool.
+  // Of the message, episode, knowledge chunk or procedure; "system", "summary" or "tools".
   std::string id;
   // What it costs as it stands in the view; for a dropped item, what it would have cost.
   Tokens tokens{};
@@ -49,6 +49,13 @@ struct ReceiptItem {
   FateReason reason = FateReason::kFits;
   // How near a found item was to the question; 0 where nothing was searched.
   double score = 0;
+  // Of a message of the history: its place in the branch.
+  std::uint64_t index = 0;
+  // How many messages behind it are meant as well: a run of the same fate is one item, so that a receipt does
+  // not grow with the history. Of the tools: how many beside the first.
+  std::uint64_t more = 0;
+  // Of a text that is in no transcript: its hash, by which it is stored beside the receipt.
+  std::string text{};
 
   bool operator==(const ReceiptItem&) const = default;
 };
@@ -62,6 +69,7 @@ struct Receipt {
   Revision revision{};
   Time made_at{};
   std::string model;
+  // In the order in which they stand in the prompt; the tools last.
   std::vector<ReceiptItem> items;
   // Of all that was kept.
   Tokens total{};

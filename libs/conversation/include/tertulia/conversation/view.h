@@ -43,12 +43,23 @@ enum class Cut : std::uint8_t {
   kGroups,  // inside the last turn, which did not fit as a whole, between two tool groups or messages
 };
 
+// The messages begin <= index < end of a transcript.
+struct MessageRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  bool operator==(const MessageRange&) const = default;
+};
+
 class View {
  public:
   // An empty view.
   View() = default;
   // The whole transcript, internal messages too. O(1).
   explicit View(Transcript transcript);
+  // These slices of it: ascending, none empty, none touching the next. kOutOfRange for others;
+  // kUnpairedToolCall for a bound inside a tool group.
+  static Result<View> of(Transcript transcript, std::vector<MessageRange> ranges);
 
   // What came with later commits than `revision`.
   View since(Revision revision) const;
@@ -63,6 +74,9 @@ class View {
   // They are not touched by narrowing. kUnpairedToolCall for a message that calls tools or is a result.
   Result<View> with_leading(std::vector<Message> messages) const;
   Result<View> with_trailing(std::vector<Message> messages) const;
+  // The same with a shorter form of the tool results at `index` of the transcript: it answers the same calls,
+  // in their order, else kUnpairedToolCall. Ascending, behind every index given before: kOutOfRange.
+  Result<View> with_instead(std::size_t index, Message message) const;
   // The same with the messages of the turn under way behind everything else.
   View with_trailing(const TurnDraft& turn) const;
 
@@ -75,6 +89,8 @@ class View {
   const Transcript& transcript() const { return transcript_; }
 
   std::vector<Message> to_vector() const;
+  // What it shows of the transcript.
+  const std::vector<MessageRange>& ranges() const { return ranges_; }
 
   class Iterator;
   // Valid while the view lives.
@@ -82,9 +98,9 @@ class View {
   Iterator end() const;
 
  private:
-  struct Range {
-    std::size_t begin;
-    std::size_t end;
+  struct Instead {
+    std::size_t index;
+    Message message;
   };
 
   View from(std::size_t index) const;
@@ -92,9 +108,10 @@ class View {
   std::size_t last_left_out(Tokens budget) const;
 
   Transcript transcript_;
-  std::vector<Range> ranges_;  // ascending, none empty, bounds never inside a tool group
+  std::vector<MessageRange> ranges_;  // ascending, none empty, bounds never inside a tool group
   std::vector<Message> leading_;
   std::vector<Message> trailing_;
+  std::vector<Instead> instead_;  // ascending; perhaps of messages that are not in the ranges
   Cut cut_ = Cut::kNone;
 };
 
@@ -122,6 +139,8 @@ class View::Iterator {
   friend class View;
   Iterator(const View& view, std::size_t position) : view_(&view), position_(position) {}
   void settle();
+  // What stands in place of the message at index_, if anything does.
+  void look_for_instead();
 
   const View* view_ = nullptr;
   const Message* current_ = nullptr;
@@ -129,6 +148,7 @@ class View::Iterator {
   std::size_t range_ = 0;     // the range it is in or comes to next
   std::size_t index_ = 0;     // in the transcript; behind the last range, in the trailing messages
   const Transcript::Slot* slot_ = nullptr;  // of the current message
+  std::size_t instead_ = 0;                 // the next replacement
   std::size_t run_left_ = 0;                // slots behind that one which are in the range too
 };
 

@@ -118,13 +118,16 @@ class ToolRegistry {
   Result<void> add(const ToolPtr& tool);
   Result<void> add(std::span<const ToolPtr> tools);
   Result<void> add(const Toolkit& toolkit);
+  // The tools of the toolkit of this name become these, in one step: no snapshot holds some of the old and
+  // some of the new. Errors of add(); then nothing has changed.
+  Result<void> replace(const Toolkit& toolkit);
   // True if it was there. Calls that run go on.
   bool remove(std::string_view name);
 
   ToolSetPtr snapshot() const;
 
  private:
-  Result<void> add(std::span<const ToolPtr> tools, const std::string& toolkit);
+  Result<void> add(std::span<const ToolPtr> tools, const std::string& toolkit, bool instead = false);
 
   mutable Mutex mutex_;
   ToolSetPtr set_ TERTULIA_GUARDED_BY(mutex_);

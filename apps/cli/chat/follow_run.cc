@@ -1,0 +1,214 @@
+#include "follow_run.h"
+
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "tertulia/base/thread_annotations.h"
+
+#include "exit_code.h"
+#include "line_editor.h"
+
+namespace tertulia::cli {
+namespace {
+
+constexpr int kBeatMs = 100;
+constexpr int kSignalled = 128;  // what a shell adds to the number of the signal that ended a program
+
+// Ctrl-C stops the turn and keeps what was said; a second one ends the program. Whoever ends it, the terminal
+// is left as it was found: what the program has to keep is kept already.
+class Interrupts {
+ public:
+  Interrupts() : has_terminal_(::tcgetattr(STDIN_FILENO, &terminal_) == 0) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    std::thread([this, set] {
+      int signal = 0;
+      while (sigwait(&set, &signal) == 0) take(signal);
+    }).detach();
+  }
+
+  void set_at_prompt() {
+    MutexLock lock(mutex_);
+    at_prompt_ = true;
+  }
+
+  void watch(Run* run) {
+    MutexLock lock(mutex_);
+    run_ = run;
+    stopping_ = false;
+  }
+
+ private:
+  void take(int signal) {
+    MutexLock lock(mutex_);
+    if (signal == SIGINT && run_ == nullptr && at_prompt_) return;
+    if (signal != SIGINT || run_ == nullptr || stopping_) {
+      if (has_terminal_) ::tcsetattr(STDIN_FILENO, TCSANOW, &terminal_);
+      ::_exit(signal == SIGINT ? kExitInterrupted : kSignalled + signal);
+    }
+    stopping_ = true;
+    run_->cancel();
+  }
+
+  termios terminal_{};
+  const bool has_terminal_;
+  Mutex mutex_;
+  Run* run_ TERTULIA_GUARDED_BY(mutex_) = nullptr;
+  bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
+  bool at_prompt_ TERTULIA_GUARDED_BY(mutex_) = false;
+};
+
+// One object for the program: its thread lives as long.
+Interrupts& interrupts() {
+  static Interrupts* const kInterrupts = new Interrupts;
+  return *kInterrupts;
+}
+
+// The next event of a run, with a file that becomes readable when it is there.
+class Mailbox {
+ public:
+  using Letter = Result<std::optional<Event>>;
+
+  Mailbox() : bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  ~Mailbox() { ::close(bell_); }
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+
+  void put(Letter letter) {
+    MutexLock lock(mutex_);
+    letter_ = std::move(letter);
+    const std::uint64_t one = 1;
+    (void)!::write(bell_, &one, sizeof one);
+  }
+
+  std::optional<Letter> take() {
+    MutexLock lock(mutex_);
+    std::uint64_t count = 0;
+    (void)!::read(bell_, &count, sizeof count);
+    return std::exchange(letter_, std::nullopt);
+  }
+
+  int bell() const { return bell_; }
+
+ private:
+  const int bell_;
+  Mutex mutex_;
+  std::optional<Letter> letter_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+struct Choice {
+  char key;
+  Answer::Choice choice;
+  std::string_view words;
+};
+constexpr Choice kChoices[] = {
+    {'o', Answer::Choice::kOnce, "allowed once"},
+    {'a', Answer::Choice::kAlways, "always allowed in this session"},
+    {'e', Answer::Choice::kAlwaysExactly, "exactly this is always allowed in this session"},
+    {'d', Answer::Choice::kDeny, "denied"},
+    {'n', Answer::Choice::kAlwaysDeny, "never allowed in this session"},
+};
+
+std::string choices_line(bool colour) {
+  const auto key = [&](const char* letter) {
+    return colour ? "\x1b[1;36m" + std::string(letter) + "\x1b[0m" : "[" + std::string(letter) + "]";
+  };
+  return key("o") + " once  " + key("a") + " always  " + key("e") + " always exactly this  " + key("d") +
+         " deny  " + key("n") + " never";
+}
+
+class Follower {
+ public:
+  Follower(Engine& engine, const SessionKey& key, TurnView& view, const FollowOptions& options)
+      : engine_(engine), key_(key), view_(view), options_(options) {}
+
+  void follow(Run& run) {
+    while (true) {
+      run.next([box = box_](Mailbox::Letter letter) { box->put(std::move(letter)); });
+      const Mailbox::Letter letter = wait();
+      if (!letter || !*letter) return;
+      take(**letter);
+    }
+  }
+
+ private:
+  void take(const Event& event) {
+    if (options_.watch) options_.watch(event);
+    // Whatever comes after a question means that it is settled.
+    if (!question_.empty() && event.kind == EventKind::kPermissionGiven) {
+      view_.answered(event.name == "expired" ? "nobody answered in time" : "answered elsewhere");
+      question_.clear();
+    }
+    view_.show(event);
+    if (event.kind != EventKind::kPermissionAsked) return;
+    if (options_.deny) (void)engine_.answer(key_, event.call_id, {.choice = Answer::Choice::kDeny});
+    if (!options_.person) return;
+    question_ = event.call_id;
+    QuietKeyboard::forget();
+    view_.ask(event, choices_line(options_.colour));
+  }
+
+  Mailbox::Letter wait() {
+    while (true) {
+      if (auto letter = box_->take()) return *std::move(letter);
+      pollfd files[] = {{.fd = box_->bell(), .events = POLLIN, .revents = 0},
+                        {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}};
+      const nfds_t count = question_.empty() ? 1 : 2;
+      const int ready = ::poll(files, count, view_.moves() ? kBeatMs : question_.empty() ? -1 : 10 * kBeatMs);
+      if (ready == 0) view_.tick();
+      if (count == 2 && (files[1].revents & (POLLIN | POLLHUP)) != 0) answer();
+    }
+  }
+
+  void answer() {
+    const std::optional<char> key = QuietKeyboard::key();
+    if (!key) return;
+    // Escape and Ctrl-D are a no, which is what a terminal that has gone away says too.
+    const char meant = *key == '\x1b' || *key == '\4' ? 'd' : *key;
+    for (const Choice& choice : kChoices) {
+      if (choice.key != (meant | 0x20)) continue;
+      const Result<void> given = engine_.answer(key_, question_, {.choice = choice.choice});
+      view_.answered(given ? std::string(choice.words) : given.error().message());
+      question_.clear();
+      return;
+    }
+  }
+
+  Engine& engine_;
+  const SessionKey& key_;
+  TurnView& view_;
+  const FollowOptions& options_;
+  std::shared_ptr<Mailbox> box_ = std::make_shared<Mailbox>();
+  // The id of what is asked now; empty if nothing is.
+  std::string question_;
+};
+
+}  // namespace
+
+void catch_interrupts(bool at_prompt) {
+  Interrupts& all = interrupts();
+  if (at_prompt) all.set_at_prompt();
+}
+
+Result<TurnOutcome> follow_run(Engine& engine, const SessionKey& key, Run run, TurnView& view,
+                               const FollowOptions& options) {
+  std::optional<QuietKeyboard> quiet;
+  if (options.person) quiet.emplace();
+  interrupts().watch(&run);
+  Follower(engine, key, view, options).follow(run);
+  interrupts().watch(nullptr);
+  view.end();
+  return run.result();
+}
+
+}  // namespace tertulia::cli

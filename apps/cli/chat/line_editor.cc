@@ -1,0 +1,228 @@
+#include "line_editor.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include <fcntl.h>
+#include <histedit.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "tertulia/base/check.h"
+
+namespace tertulia::cli {
+namespace {
+
+constexpr int kRemembered = 1'000;
+// Around colours in a prompt, so that they are not counted as columns.
+constexpr char kLiteral = '\1';
+
+const char* const kPasteOn = "\x1b[?2004h";
+const char* const kPasteOff = "\x1b[?2004l";
+
+void to_terminal(const char* text) {
+  std::fputs(text, stdout);
+  std::fflush(stdout);
+}
+
+std::string common_start(const std::vector<std::string>& words) {
+  std::string start = words.front();
+  for (const std::string& word : words) {
+    const auto [end, other] = std::mismatch(start.begin(), start.end(), word.begin(), word.end());
+    start.erase(end, start.end());
+  }
+  return start;
+}
+
+}  // namespace
+
+struct LineEditor::Parts {
+  Options options;
+  EditLine* editor = nullptr;
+  History* history = nullptr;
+  std::string first_prompt;
+  std::string more_prompt;
+  bool more = false;
+  bool interrupted = false;
+
+  static Parts& of(EditLine* editor) {
+    void* self = nullptr;
+    el_get(editor, EL_CLIENTDATA, &self);
+    return *static_cast<Parts*>(self);
+  }
+
+  static char* prompt(EditLine* editor) {
+    Parts& parts = of(editor);
+    return parts.more ? parts.more_prompt.data() : parts.first_prompt.data();
+  }
+
+  static unsigned char on_interrupt(EditLine* editor, int) {
+    of(editor).interrupted = true;
+    return CC_NEWLINE;
+  }
+
+  // The editor puts the terminal right when the signal comes, and again when the program goes on.
+  static unsigned char on_suspend(EditLine*, int) {
+    std::raise(SIGTSTP);
+    return CC_REDISPLAY;
+  }
+
+  static unsigned char on_new_line(EditLine* editor, int) {
+    return el_insertstr(editor, "\n") == 0 ? CC_REFRESH : CC_ERROR;
+  }
+
+  // Everything up to the end of what is pasted, line ends included.
+  static unsigned char on_paste(EditLine* editor, int) {
+    static const std::string kEnd = "\x1b[201~";
+    std::string text;
+    char c = 0;
+    while (!text.ends_with(kEnd) && el_getc(editor, &c) == 1) text += c == '\r' ? '\n' : c;
+    if (text.ends_with(kEnd)) text.resize(text.size() - kEnd.size());
+    while (text.ends_with('\n')) text.pop_back();
+    return text.empty() || el_insertstr(editor, text.c_str()) == 0 ? CC_REFRESH : CC_ERROR;
+  }
+
+  static unsigned char on_complete(EditLine* editor, int) {
+    Parts& parts = of(editor);
+    const LineInfo* line = el_line(editor);
+    const std::string word(line->buffer, line->cursor);
+    if (!parts.options.complete) return CC_ERROR;
+    const std::vector<std::string> words = parts.options.complete(word);
+    if (words.empty()) return CC_ERROR;
+    const std::string start = common_start(words) + (words.size() == 1 ? " " : "");
+    if (start.size() > word.size()) {
+      return el_insertstr(editor, start.c_str() + word.size()) == 0 ? CC_REFRESH : CC_ERROR;
+    }
+    std::string list = "\n";
+    for (const std::string& each : words) list += each + "  ";
+    to_terminal((list + "\n").c_str());
+    return CC_REDISPLAY;
+  }
+
+  void save() const {
+    if (options.history_file.empty()) return;
+    HistEvent event;
+    // Only its owner may read what was said.
+    const int file = ::open(options.history_file.c_str(), O_CREAT | O_CLOEXEC | O_WRONLY, 0600);
+    if (file < 0) return;
+    ::close(file);
+    ::history(history, &event, H_SAVE, options.history_file.c_str());
+  }
+};
+
+LineEditor::LineEditor(Options options) : parts_(std::make_unique<Parts>()) {
+  Parts& parts = *parts_;
+  parts.options = std::move(options);
+  const auto in_colour = [&](const std::string& text) {
+    if (!parts.options.colour) return text;
+    return kLiteral + std::string("\x1b[1;36m") + kLiteral + text + kLiteral + "\x1b[0m" + kLiteral;
+  };
+  parts.first_prompt = in_colour(parts.options.prompt);
+  parts.more_prompt = in_colour("· ");
+  parts.history = history_init();
+  HistEvent event;
+  ::history(parts.history, &event, H_SETSIZE, kRemembered);
+  ::history(parts.history, &event, H_SETUNIQUE, 1);
+  if (!parts.options.history_file.empty()) {
+    ::history(parts.history, &event, H_LOAD, parts.options.history_file.c_str());
+  }
+  parts.editor = el_init("tertulia", stdin, stdout, stderr);
+  TERTULIA_CHECK(parts.editor != nullptr, "there is memory for a line editor");
+  EditLine* editor = parts.editor;
+  el_set(editor, EL_CLIENTDATA, &parts);
+  el_set(editor, EL_PROMPT_ESC, &Parts::prompt, kLiteral);
+  el_set(editor, EL_HIST, ::history, parts.history);
+  el_set(editor, EL_SIGNAL, 1);
+  el_set(editor, EL_EDITOR, "emacs");
+  el_set(editor, EL_ADDFN, "tertulia-interrupt", "Stop", &Parts::on_interrupt);
+  el_set(editor, EL_ADDFN, "tertulia-suspend", "Suspend", &Parts::on_suspend);
+  el_set(editor, EL_ADDFN, "tertulia-new-line", "Begin another line", &Parts::on_new_line);
+  el_set(editor, EL_ADDFN, "tertulia-paste", "Paste", &Parts::on_paste);
+  el_set(editor, EL_ADDFN, "tertulia-complete", "Complete", &Parts::on_complete);
+  // Ctrl-C and Ctrl-Z are keys here; while a turn runs they are signals.
+  el_set(editor, EL_SETTY, "-d", "-isig", nullptr);
+  for (const auto& [keys, command] : {std::pair("^C", "tertulia-interrupt"),
+                                      {"^Z", "tertulia-suspend"},
+                                      {"\x1b\r", "tertulia-new-line"},
+                                      {"\x1b\n", "tertulia-new-line"},
+                                      {"\x1b[200~", "tertulia-paste"},
+                                      {"\t", "tertulia-complete"},
+                                      {"^R", "em-inc-search-prev"},
+                                      {"\x1b[3~", "ed-delete-next-char"},
+                                      {"\x1b[H", "ed-move-to-beg"},
+                                      {"\x1b[F", "ed-move-to-end"}}) {
+    el_set(editor, EL_BIND, keys, command, nullptr);
+  }
+}
+
+LineEditor::~LineEditor() {
+  el_end(parts_->editor);
+  history_end(parts_->history);
+}
+
+LineEditor::Input LineEditor::read() {
+  Parts& parts = *parts_;
+  std::string message;
+  bool left = false;
+  parts.interrupted = false;
+  parts.more = false;
+  to_terminal(kPasteOn);
+  while (true) {
+    int count = 0;
+    const char* line = el_gets(parts.editor, &count);
+    left = line == nullptr || count <= 0;
+    if (parts.interrupted || left) break;
+    message += line;
+    while (message.ends_with('\n')) message.pop_back();
+    if (!message.ends_with('\\')) break;
+    message.back() = '\n';
+    parts.more = true;
+  }
+  to_terminal(kPasteOff);
+  if (parts.interrupted || left) {
+    to_terminal("\n");
+    return {parts.interrupted ? End::kInterrupted : End::kLeft};
+  }
+  if (message.find_first_not_of(" \n\t") != std::string::npos) {
+    HistEvent event;
+    ::history(parts.history, &event, H_ENTER, message.c_str());
+    parts.save();
+  }
+  return {End::kMessage, std::move(message)};
+}
+
+QuietKeyboard::QuietKeyboard() {
+  termios state{};
+  if (::tcgetattr(STDIN_FILENO, &state) != 0) return;
+  state.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  state.c_cc[VMIN] = 0;
+  state.c_cc[VTIME] = 0;
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &state);
+}
+
+QuietKeyboard::~QuietKeyboard() {
+  termios state{};
+  if (::tcgetattr(STDIN_FILENO, &state) != 0) return;
+  state.c_lflag |= static_cast<tcflag_t>(ICANON | ECHO);
+  state.c_cc[VMIN] = 1;
+  ::tcsetattr(STDIN_FILENO, TCSADRAIN, &state);
+}
+
+void QuietKeyboard::forget() { ::tcflush(STDIN_FILENO, TCIFLUSH); }
+
+std::optional<char> QuietKeyboard::key() {
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  if (::poll(&input, 1, 0) <= 0) return std::nullopt;
+  char c = 0;
+  const ssize_t size = ::read(STDIN_FILENO, &c, 1);
+  if (size == 1) return c;
+  return size == 0 && (input.revents & POLLHUP) != 0 ? std::optional<char>('\4') : std::nullopt;
+}
+
+}  // namespace tertulia::cli

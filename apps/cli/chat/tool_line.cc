@@ -1,0 +1,94 @@
+#include "tool_line.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "words.h"
+
+namespace tertulia::cli {
+namespace {
+
+std::string value_text(const Json& value) {
+  if (const std::string* text = value.as_string()) return one_line(*text);
+  return one_line(to_text(value));
+}
+
+Style style_of(std::string_view outcome) {
+  if (outcome == "ok") return Style::kGood;
+  return outcome.empty() ? Style::kAccent : Style::kBad;
+}
+
+}  // namespace
+
+std::string duration_words(Duration duration) {
+  using std::chrono::duration_cast;
+  using std::chrono::milliseconds;
+  const auto ms = std::max<std::int64_t>(0, duration_cast<milliseconds>(duration).count());
+  if (ms < 1'000) return std::to_string(ms) + " ms";
+  if (ms >= 60'000) return std::to_string(ms / 60'000) + " min " + std::to_string(ms / 1'000 % 60) + " s";
+  std::array<char, 16> text;
+  std::snprintf(text.data(), text.size(), "%.1f s", static_cast<double>(ms) / 1'000);
+  return text.data();
+}
+
+std::string arguments_text(std::string_view arguments) {
+  const Result<Json> parsed = parse_json(arguments);
+  const JsonObject* object = parsed ? parsed->as_object() : nullptr;
+  if (object == nullptr) return one_line(arguments);
+  if (object->size() == 1) return value_text(object->begin()->second);
+  std::string text;
+  for (const auto& [name, value] : *object) {
+    text += (text.empty() ? "" : ", ") + one_line(name) + ": " + value_text(value);
+  }
+  return text;
+}
+
+std::vector<std::string> argument_lines(const Json& arguments, std::size_t width, const Output& out) {
+  std::vector<std::string> lines;
+  const JsonObject* object = arguments.as_object();
+  if (object == nullptr) return {"      " + fit(value_text(arguments), width - 6)};
+  std::size_t widest = 0;
+  for (const auto& [name, value] : *object) widest = std::max(widest, display_width(one_line(name)));
+  widest = std::min<std::size_t>(widest, 20);
+  for (const auto& [name, value] : *object) {
+    const std::string label = fit(one_line(name), widest);
+    lines.push_back("      " +
+                    out.styled(Style::kDim, label + std::string(widest - display_width(label) + 2, ' ')) +
+                    fit(value_text(value), width - widest - 8));
+  }
+  return lines;
+}
+
+std::string_view mark_of(std::string_view outcome) {
+  if (outcome == "ok") return "✓";
+  if (outcome == "denied") return "⊘";
+  if (outcome == "unknown") return "?";
+  return "✗";
+}
+
+std::string tool_line(const Output& out, std::size_t width, std::string_view mark, std::string_view outcome,
+                      const std::string& tool, const std::string& arguments, const std::string& result,
+                      const std::string& took) {
+  std::size_t left = width > 24 ? width - 4 : 20;
+  const auto take = [&left](const std::string& text, std::size_t most) {
+    const std::string shown = fit(text, std::max<std::size_t>(1, std::min(left, most)));
+    left -= std::min(left, display_width(shown));
+    return shown;
+  };
+  // The same for every duration that is short, so that the line does not jump.
+  left -= std::min(left, std::max<std::size_t>(display_width(took), 6) + 3);
+  std::string line =
+      "  " + out.styled(style_of(outcome), mark) + " " + out.styled(Style::kBold, take(one_line(tool), 40));
+  if (!arguments.empty() && left > 4) {
+    left -= 2;
+    line += "  " + take(arguments, result.empty() ? left : left / 2);
+  }
+  if (!result.empty() && left > 6) {
+    left -= 3;
+    line += out.styled(Style::kDim, " → ") + take(one_line(result), left);
+  }
+  return line + out.styled(Style::kDim, " · " + took);
+}
+
+}  // namespace tertulia::cli

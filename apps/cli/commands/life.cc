@@ -1,0 +1,142 @@
+// tertulia sessions close|reap, tertulia erase: how conversations end, and how everything of somebody goes.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tertulia/base/env.h"
+#include "tertulia/base/json.h"
+#include "tertulia/memory/memory.h"
+
+#include "commands.h"
+#include "open_store.h"
+#include "words.h"
+
+namespace tertulia::cli {
+namespace {
+
+struct ReapOptions {
+  std::uint64_t idle_minutes = 30;
+  std::uint64_t max_hours = 8;
+};
+
+struct EraseOptions {
+  std::string user;
+  std::string session;
+  bool yes = false;
+};
+
+Result<std::unique_ptr<Memory>> open_memory(const Context& context) {
+  TERTULIA_TRY_AS(OpenStore open, open_store(context, Need::kExisting));
+  return std::make_unique<Memory>(std::shared_ptr<Store>(std::move(open.store)), real_env());
+}
+
+Result<void> close(const std::vector<std::string>& names, const Context& context) {
+  TERTULIA_TRY_AS(const std::unique_ptr<Memory> memory, open_memory(context));
+  for (const std::string& name : names) {
+    TERTULIA_TRY_AS(const SessionKey key, key_of(context, name));
+    TERTULIA_TRY(load_session(memory->store(), key));
+    TERTULIA_TRY_AS(const CloseReport report, memory->close(key, EndReason::kUserClosed));
+    if (context.out.json) {
+      context.out.line(to_text(JsonObject{{"session", name},
+                                          {"closed", report.closed},
+                                          {"episodes", static_cast<std::uint64_t>(report.episodes.size())}}));
+    } else if (report.closed) {
+      context.out.line("Closed '" + name + "': " + counted(report.episodes.size(), "episode") + ".");
+    } else {
+      context.out.line("'" + name + "' was closed already.");
+    }
+  }
+  return {};
+}
+
+Result<void> reap(const ReapOptions& options, const Context& context) {
+  TERTULIA_TRY_AS(const std::unique_ptr<Memory> memory, open_memory(context));
+  TERTULIA_TRY_AS(const ReapReport report,
+                  memory->reap({.idle_timeout = std::chrono::minutes(options.idle_minutes),
+                                .max_session = std::chrono::hours(options.max_hours)}));
+  if (context.out.json) {
+    context.out.line(to_text(JsonObject{{"idle", static_cast<std::uint64_t>(report.idle.size())},
+                                        {"too_long", static_cast<std::uint64_t>(report.too_long.size())},
+                                        {"episodes", static_cast<std::uint64_t>(report.episodes)},
+                                        {"busy", static_cast<std::uint64_t>(report.busy)},
+                                        {"failed", static_cast<std::uint64_t>(report.failed)}}));
+    return {};
+  }
+  context.out.line("Closed " + counted(report.idle.size(), "idle session") + " and " +
+                   counted(report.too_long.size(), "session") +
+                   " that lasted too long: " + counted(report.episodes, "episode") + ".");
+  if (report.busy > 0)
+    context.out.line(counted(report.busy, "session") + " with an open turn left for later.");
+  if (report.failed > 0)
+    context.out.line(counted(report.failed, "session") + " could not be closed; run verify.");
+  return {};
+}
+
+void show(const Output& out, const ErasedMemory& report) {
+  if (out.json) {
+    out.line(to_text(JsonObject{{"sessions", report.sessions.sessions},
+                                {"branches", report.sessions.branches},
+                                {"turns", report.sessions.turns},
+                                {"records", report.sessions.records},
+                                {"episodes", static_cast<std::uint64_t>(report.episodes)},
+                                {"items", static_cast<std::uint64_t>(report.items)},
+                                {"prompt_parts", static_cast<std::uint64_t>(report.prompt_parts)}}));
+    return;
+  }
+  out.line("Erased " + counted(report.sessions.sessions, "session") + ", " +
+           counted(report.sessions.turns, "turn") + ", " + counted(report.sessions.records, "record") + "; " +
+           counted(report.items, "memory", "memories") + " and " +
+           counted(report.prompt_parts, "text of a prompt", "texts of prompts") + " elsewhere.");
+}
+
+Result<void> erase_all(const EraseOptions& options, const Context& context) {
+  TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
+  TERTULIA_TRY_AS(const std::unique_ptr<Memory> memory, open_memory(context));
+  if (!options.session.empty()) {
+    TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
+    TERTULIA_TRY(load_session(memory->store(), key));
+    TERTULIA_TRY(confirm(context, "Erase session '" + options.session + "' and what was remembered from it?",
+                         options.yes));
+    TERTULIA_TRY_AS(const ErasedMemory report, memory->erase_session(key));
+    show(context.out, report);
+    return {};
+  }
+  TERTULIA_TRY_AS(const OwnerId owner, OwnerId::parse(options.user));
+  TERTULIA_TRY(confirm(context, "Erase everything of user '" + options.user + "' for ever?", options.yes));
+  TERTULIA_TRY_AS(const ErasedMemory report, memory->erase_owner(tenant, owner));
+  show(context.out, report);
+  return {};
+}
+
+}  // namespace
+
+void add_session_life(CLI::App& sessions, Context& context) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  CLI::App* closing = sessions.add_subcommand("close", "End sessions; what was said becomes an episode");
+  closing->add_option("sessions", *names, "The sessions")->required();
+  closing->callback([names, &context] { context.run([&] { return close(*names, context); }); });
+  auto options = std::make_shared<ReapOptions>();
+  CLI::App* reaping = sessions.add_subcommand("reap", "End every session whose time is up, of every owner");
+  reaping->add_option("--idle", options->idle_minutes, "Minutes without activity")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  reaping->add_option("--max", options->max_hours, "Hours that a session may last")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  reaping->callback([options, &context] { context.run([&] { return reap(*options, context); }); });
+}
+
+void add_erase(CLI::App& app, Context& context) {
+  auto options = std::make_shared<EraseOptions>();
+  CLI::App* command =
+      app.add_subcommand("erase", "Erase a user or a session, and everything that was made from it");
+  CLI::Option* user = command->add_option("--user", options->user, "Everything of this owner");
+  CLI::Option* session = command->add_option("--session", options->session, "One session of the owner");
+  user->excludes(session);
+  command->add_flag("-y,--yes", options->yes, "Do not ask");
+  command->require_option(1, 2);
+  command->callback([options, &context] { context.run([&] { return erase_all(*options, context); }); });
+}
+
+}  // namespace tertulia::cli

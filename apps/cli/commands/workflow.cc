@@ -1,0 +1,262 @@
+// tertulia workflow: several agents in one conversation, from a file.
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tertulia/base/env.h"
+#include "tertulia/base/printable.h"
+#include "tertulia/conversation/json_forms.h"
+#include "tertulia/tools/builtin_tools.h"
+#include "tertulia/workflow/drawing.h"
+#include "tertulia/workflow/workflow_engine.h"
+#include "tertulia/workflow/workflow_file.h"
+
+#include "commands.h"
+#include "host/host.h"
+#include "open_store.h"
+#include "settings.h"
+#include "words.h"
+
+namespace tertulia::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string run;
+  std::string session;
+  std::string model;
+  std::string request;
+  std::string text;
+  std::string format = "mermaid";
+  std::vector<std::string> message;
+  bool show_internal = false;
+};
+
+Result<AgentDefinitionPtr> make_agent(const Context& context, const Options& options,
+                                      const DeclaredAgent& declared) {
+  TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, process_environment()));
+  const std::string& name = declared.model.empty() ? options.model : declared.model;
+  TERTULIA_TRY_AS(const ConfiguredModel model, configured_model(plan, name, process_environment()));
+  auto agent = std::make_shared<AgentDefinition>();
+  TERTULIA_TRY_AS(agent->spec.id, AgentId::parse(declared.id));
+  agent->spec.name = declared.name;
+  agent->spec.system_prompt = declared.instructions;
+  agent->spec.tools = declared.tools;
+  agent->spec.model = model.name;
+  agent->model = model.model;
+  agent->model_name = model.name;
+  agent->tools = std::make_shared<ToolRegistry>();
+  ToolRegistry all;
+  TERTULIA_TRY(all.add(builtin_tools(real_env().clock())));
+  TERTULIA_TRY_AS(const ToolSetPtr wanted, all.snapshot()->only(declared.tools));
+  for (const ToolEntry& entry : wanted->entries()) TERTULIA_TRY(agent->tools->add(entry.tool));
+  return AgentDefinitionPtr(std::move(agent));
+}
+
+Result<Workflow> load_workflow(const Context& context, const Options& options) {
+  TERTULIA_TRY_AS(const std::string text, read_file(real_env().files(), options.file, 1U << 20U));
+  return read_workflow(text, options.file,
+                       [&](const DeclaredAgent& declared) { return make_agent(context, options, declared); });
+}
+
+Result<std::unique_ptr<WorkflowEngine>> open_workflows(const Context& context, Need need) {
+  TERTULIA_TRY_AS(OpenStore open, open_store(context, need));
+  TERTULIA_TRY_AS(std::shared_ptr<Engine> engine,
+                  Engine::open({.store = std::shared_ptr<Store>(std::move(open.store))}));
+  return WorkflowEngine::open({.engine = std::move(engine)});
+}
+
+// A run by its id, in whatever session of the owner.
+Result<StoredRun> find_run(const Context& context, WorkflowEngine& workflows, const std::string& run) {
+  TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
+  TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
+  TERTULIA_TRY_AS(std::vector<StoredRun> runs, workflows.list(tenant, owner));
+  for (StoredRun& one : runs) {
+    if (one.run == run) return std::move(one);
+  }
+  return Error(ErrorCode::kNoCheckpoint,
+               "there is no run '" + run + "'; tertulia workflow list shows those there are");
+}
+
+JsonObject json_of(const StoredRun& run) {
+  JsonArray requests;
+  for (const InfoRequest& request : run.requests) {
+    requests.push_back(JsonObject{{"request", request.id}, {"from", request.node}, {"data", request.data}});
+  }
+  return {{"run", run.run},
+          {"workflow", run.workflow},
+          {"session", run.key.session.text()},
+          {"status", std::string(name_of(run.status))},
+          {"supersteps", run.supersteps},
+          {"started_at", iso_time(run.started_at)},
+          {"last_activity", iso_time(run.last_activity)},
+          {"requests", std::move(requests)}};
+}
+
+void show_request(const Context& context, const std::string& run, const InfoRequest& request) {
+  context.out.line(request.node + " asks: " + printable(to_text(request.data)));
+  context.out.line("  tertulia workflow approve " + run + " " + request.id + " [--text WORDS]");
+}
+
+void show_event(const Context& context, const Event& event, std::string& speaker) {
+  if (context.out.json) return context.out.line(to_json(event));
+  if (event.kind == EventKind::kTextStarted && speaker != event.name) {
+    speaker = event.name;
+    context.out.line(context.out.styled(Style::kBold, speaker));
+  }
+  if (event.kind == EventKind::kTextDelta) context.out.print(printable(event.text));
+  if (event.kind == EventKind::kTextEnded) context.out.line("");
+  if (event.kind == EventKind::kWarning) {
+    std::cerr << context.out.styled_err(Style::kDim, printable(event.text)) << "\n";
+  }
+}
+
+Result<void> show(const Context& context, WorkflowRun run) {
+  std::string speaker;
+  for (const Event& event : run) show_event(context, event, speaker);
+  TERTULIA_TRY_AS(const WorkflowOutcome outcome, run.result());
+  if (context.out.json) return {};
+  for (const InfoRequest& request : outcome.requests) show_request(context, outcome.run, request);
+  std::cerr << context.out.styled_err(Style::kDim, "run " + outcome.run + " " +
+                                                       std::string(name_of(outcome.status)) + ", session " +
+                                                       outcome.key.session.text())
+            << "\n";
+  return {};
+}
+
+Result<void> run_workflow(const Options& options, const Context& context) {
+  std::string message;
+  for (const std::string& word : options.message) message += (message.empty() ? "" : " ") + word;
+  TERTULIA_TRY_AS(const Workflow workflow, load_workflow(context, options));
+  WorkflowOptions how{.session = options.session, .show_internal = options.show_internal};
+  if (!options.session.empty()) TERTULIA_TRY(key_of(context, options.session));
+  TERTULIA_TRY_AS(how.tenant, tenant_of(context));
+  TERTULIA_TRY_AS(how.owner, owner_of(context));
+  TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kCreate));
+  return show(context, workflows->run(workflow, message, std::move(how)));
+}
+
+Result<void> resume_workflow(const Options& options, const Context& context) {
+  TERTULIA_TRY_AS(const Workflow workflow, load_workflow(context, options));
+  TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
+  TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
+  return show(context, workflows->resume(workflow, run.key, run.run));
+}
+
+Result<void> list_workflows(const Context& context) {
+  TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
+  TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
+  TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
+  TERTULIA_TRY_AS(const std::vector<StoredRun> runs, workflows->list(tenant, owner));
+  if (context.out.json) {
+    for (const StoredRun& run : runs) context.out.line(to_text(json_of(run)));
+    return {};
+  }
+  if (runs.empty()) {
+    context.out.line("No runs yet.");
+    return {};
+  }
+  const Time now = real_env().clock().now();
+  std::vector<std::vector<std::string>> rows;
+  for (const StoredRun& run : runs) {
+    rows.push_back({run.run, run.workflow, std::string(name_of(run.status)), std::to_string(run.supersteps),
+                    std::to_string(run.requests.size()), ago(run.last_activity, now),
+                    run.key.session.text()});
+  }
+  context.out.table({"run", "workflow", "status", "steps", "asks", "last activity", "session"}, rows);
+  return {};
+}
+
+Result<void> show_workflow(const Options& options, const Context& context) {
+  TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
+  TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
+  TERTULIA_TRY_AS(const std::vector<CheckpointInfo> checkpoints, workflows->checkpoints(run.key, run.run));
+  if (context.out.json) {
+    JsonObject json = json_of(run);
+    JsonArray list;
+    for (const CheckpointInfo& one : checkpoints) {
+      list.push_back(JsonObject{{"checkpoint", one.id},
+                                {"superstep", one.superstep},
+                                {"status", std::string(name_of(one.status))},
+                                {"revision", number(one.revision)}});
+    }
+    json.set("checkpoints", std::move(list));
+    context.out.line(to_text(json));
+    return {};
+  }
+  context.out.line(run.workflow + " " + run.run + ": " + std::string(name_of(run.status)) + " after " +
+                   std::to_string(run.supersteps) + " supersteps, session " + run.key.session.text());
+  for (const InfoRequest& request : run.requests) show_request(context, run.run, request);
+  std::vector<std::vector<std::string>> rows;
+  for (const CheckpointInfo& one : checkpoints) {
+    rows.push_back(
+        {one.id, std::to_string(one.superstep), std::string(name_of(one.status)), iso_time(one.time)});
+  }
+  context.out.table({"checkpoint", "superstep", "status", "time"}, rows);
+  return {};
+}
+
+Result<void> draw_workflow(const Options& options, const Context& context) {
+  TERTULIA_TRY_AS(const Workflow workflow, load_workflow(context, options));
+  const DrawingOptions drawing{.show_internal = options.show_internal};
+  if (options.format == "dot") {
+    context.out.print(to_dot(workflow, drawing));
+  } else if (options.format == "svg") {
+    context.out.print(to_svg(workflow, drawing));
+  } else {
+    context.out.print(to_mermaid(workflow, drawing));
+  }
+  return {};
+}
+
+Result<void> approve(const Options& options, const Context& context) {
+  TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
+  TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
+  TERTULIA_TRY(workflows->answer(run.key, run.run, options.request, options.text));
+  if (!context.out.json) context.out.line("Answered. Go on with: tertulia workflow resume FILE " + run.run);
+  return {};
+}
+
+}  // namespace
+
+void add_workflow(CLI::App& app, Context& context) {
+  CLI::App* command =
+      app.add_subcommand("workflow", "Run several agents in one conversation, from a TOML file");
+  command->require_subcommand(1);
+  auto options = std::make_shared<Options>();
+  const auto add = [&](const std::string& name, const std::string& about,
+                       Result<void> (*work)(const Options&, const Context&)) {
+    CLI::App* sub = command->add_subcommand(name, about);
+    sub->callback([options, work, &context] { context.run([&] { return work(*options, context); }); });
+    return sub;
+  };
+  CLI::App* run = add("run", "Run a workflow on a message", run_workflow);
+  run->add_option("file", options->file, "The workflow")->required();
+  run->add_option("message", options->message, "What to say");
+  run->add_option("--session", options->session, "The session; a new one if not given");
+  run->add_option("--model", options->model, "For agents that name none");
+  run->add_flag("--show-internal", options->show_internal, "Tell of plumbing too");
+  CLI::App* resume =
+      add("resume", "Go on with a run that was cut, failed or has been answered", resume_workflow);
+  resume->add_option("file", options->file, "The workflow it began with")->required();
+  resume->add_option("run", options->run, "The run")->required();
+  resume->add_option("--model", options->model, "For agents that name none");
+  add("list", "The runs, the latest first",
+      [](const Options&, const Context& which) { return list_workflows(which); });
+  CLI::App* show_it = add("show", "A run, what it asks, and its checkpoints", show_workflow);
+  show_it->add_option("run", options->run, "The run")->required();
+  CLI::App* graph = add("graph", "Draw a workflow", draw_workflow);
+  graph->add_option("file", options->file, "The workflow")->required();
+  graph->add_option("--format", options->format, "mermaid, dot or svg")
+      ->check(CLI::IsMember({"mermaid", "dot", "svg"}))
+      ->capture_default_str();
+  graph->add_flag("--show-internal", options->show_internal, "Draw plumbing too");
+  CLI::App* answer = add("approve", "Answer what a run asks: without words it is approved", approve);
+  answer->add_option("run", options->run, "The run")->required();
+  answer->add_option("request", options->request, "What it asks")->required();
+  answer->add_option("--text", options->text, "Words to answer with");
+}
+
+}  // namespace tertulia::cli

@@ -1,0 +1,159 @@
+// The middle of the page: the head of the conversation, its thread, and the place to write.
+import { branchName } from '../shared/branches.ts';
+import { Icon } from '../shared/icons.tsx';
+import { Composer, draft } from './composer.tsx';
+import { inspectorTab, toggleInspector } from './inspector.tsx';
+import { sidebarOpen } from './sidebar.tsx';
+import { conversation, newConversation } from './state/place.ts';
+import { agents } from './state/server.ts';
+import { sessions, titleOf } from './state/session_list.ts';
+import { settings } from './state/settings.ts';
+import { Thread } from './thread.tsx';
+import type { Conversation } from './state/conversation.ts';
+
+export function ChatView() {
+  const here = conversation.value;
+  return (
+    <>
+      <Head here={here} />
+      {!here && <Welcome />}
+      {here && here.state.value === 'loading' && <Loading />}
+      {here && here.state.value === 'failed' && <Failed here={here} />}
+      {here && here.state.value === 'ready' && <Thread key={`${here.id}/${here.branch}`} here={here} />}
+      <Composer here={here} />
+    </>
+  );
+}
+
+function Head({ here }: { here: Conversation | undefined }) {
+  // The list hears first of a new name.
+  const session = sessions.value.find((other) => other.id === here?.id) ?? here?.session.value;
+  const branch = here?.branches.find((other) => other.id === here.branch);
+  return (
+    <header class="head">
+      {!sidebarOpen.value && (
+        <>
+          <button type="button" class="icon-button" aria-label="Show conversations" title="Conversations" onClick={() => (sidebarOpen.value = true)}>
+            <Icon name="menu" />
+          </button>
+          <button type="button" class="icon-button" aria-label="New conversation" title="New conversation" onClick={newConversation}>
+            <Icon name="plus" />
+          </button>
+        </>
+      )}
+      <h1>{session ? titleOf(session) : 'New conversation'}</h1>
+      {branch && here!.branches.length > 1 && (
+        <button type="button" class="chip" onClick={() => toggleInspector('branches')} title="Branches">
+          <Icon name="branch" size={14} /> <span>{branchName(branch)}</span>
+        </button>
+      )}
+      {session?.status === 'closed' && <span class="chip quiet">closed</span>}
+      <span class="space" />
+      {here && (
+        <>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Branches"
+            title="Branches"
+            aria-pressed={inspectorTab.value === 'branches'}
+            onClick={() => toggleInspector('branches')}
+          >
+            <Icon name="tree" />
+          </button>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Context"
+            title="What the model was shown"
+            aria-pressed={inspectorTab.value === 'context'}
+            onClick={() => toggleInspector('context')}
+          >
+            <Icon name="gauge" />
+          </button>
+        </>
+      )}
+    </header>
+  );
+}
+
+const kIdeas = [
+  ['Do a sum', 'Add 10 and 20, then multiply the result by 5'],
+  ['Ask the clock', 'What time is it in Lisbon?'],
+  ['Be remembered', 'My name is Ana and I prefer short answers'],
+] as const;
+
+function Welcome() {
+  const agent = agents.value.find((other) => other.id === settings.value.agent);
+  const write = (text: string) => {
+    draft.value = text;
+    document.querySelector<HTMLElement>('.composer textarea')?.focus();
+  };
+  return (
+    <section class="welcome">
+      <p class="greeting">{greeting()}</p>
+      <p class="under">
+        {agent ? (
+          <>
+            You talk to <b>{agent.name || agent.id}</b>, with the model {agent.model}.
+          </>
+        ) : (
+          'What would you like to talk about?'
+        )}{' '}
+        Every conversation is kept, and every answer can be taken another way.
+      </p>
+      <ul class="ideas">
+        {kIdeas.map(([name, text]) => (
+          <li key={name}>
+            <button type="button" onClick={() => write(text)}>
+              <b>{name}</b>
+              <span>{text}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function greeting(): string {
+  const hour = new Date().getHours();
+  if (hour < 5) return 'Still awake?';
+  if (hour < 12) return 'Good morning.';
+  if (hour < 18) return 'Good afternoon.';
+  return 'Good evening.';
+}
+
+function Loading() {
+  return (
+    <div class="thread-loading" aria-busy="true" aria-label="Loading the conversation">
+      <div class="skeleton bubble" />
+      <div class="skeleton" style={{ width: '92%' }} />
+      <div class="skeleton" style={{ width: '80%' }} />
+      <div class="skeleton" style={{ width: '56%' }} />
+    </div>
+  );
+}
+
+function Failed({ here }: { here: Conversation }) {
+  const problem = here.problem.value;
+  const missing = problem?.code === 'no_session' || problem?.code === 'no_branch';
+  return (
+    <section class="welcome">
+      <p class="greeting">{missing ? 'This conversation is not here.' : 'That did not work.'}</p>
+      <p class="under">
+        {missing ? 'It may have been deleted, or it belongs to somebody else.' : problem?.message}
+      </p>
+      <p>
+        <button type="button" class="solid" onClick={missing ? newConversation : () => void reopen(here)}>
+          {missing ? 'Begin a new one' : 'Try again'}
+        </button>
+      </p>
+    </section>
+  );
+}
+
+function reopen(here: Conversation): Promise<void> {
+  here.state.value = 'loading';
+  return here.open();
+}

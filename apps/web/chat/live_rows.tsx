@@ -1,0 +1,82 @@
+// A turn that is going on: what the person said, and the answer as it comes.
+import type { Part } from '../shared/client.ts';
+import { Icon } from '../shared/icons.tsx';
+import { Answer } from './answer.tsx';
+import { draft } from './composer.tsx';
+import type { Conversation, Exchange } from './state/conversation.ts';
+import { trying } from './state/place.ts';
+
+const nameOf = (part: Part): string => {
+  if (part.kind === 'text') return part.text.slice(5, part.text.indexOf(':'));
+  return ('address' in part && part.address) || ('media_type' in part ? part.media_type : '');
+};
+
+export function SaidRow({ exchange }: { exchange: Exchange }) {
+  if (!exchange.said && exchange.files.length === 0) return null;
+  return (
+    <article class={exchange.queued ? 'said queued' : 'said'} aria-label="You">
+      <div class="bubble">
+        {exchange.files.length > 0 && (
+          <div class="attachments">
+            {exchange.files.map((part, index) => (
+              <span key={index} class="file-chip">
+                <Icon name="file" size={16} /> {nameOf(part)}
+              </span>
+            ))}
+          </div>
+        )}
+        {exchange.said && <p>{exchange.said}</p>}
+      </div>
+      {exchange.queued && <small class="waits">waits for the answer before it</small>}
+    </article>
+  );
+}
+
+export function LiveAnswer({ here, exchange }: { here: Conversation; exchange: Exchange }) {
+  if (exchange.queued) return null;
+  const { turn, problem } = exchange;
+  const last = turn.blocks.at(-1);
+  const quiet = !problem && !(last?.kind === 'text' && last.open) && !(last?.kind === 'tool' && !last.outcome);
+  return (
+    <article class="answer live" aria-label="Assistant" aria-busy={!problem}>
+      <Answer here={here} blocks={turn.blocks} turn={turn.turn} />
+      {turn.note && <p class="note">{turn.note}</p>}
+      {quiet && (
+        <p class="thinking" aria-label="Waiting for the model">
+          <span />
+          <span />
+          <span />
+        </p>
+      )}
+      {problem && <Problem here={here} exchange={exchange} />}
+    </article>
+  );
+}
+
+function Problem({ here, exchange }: { here: Conversation; exchange: Exchange }) {
+  const problem = exchange.problem!;
+  const begun = exchange.turn.turn !== undefined || problem.facts['turn'] !== undefined;
+  const giveUp = () => {
+    here.dismiss(exchange.key);
+    if (!draft.value) draft.value = exchange.said;
+  };
+  return (
+    <div class="problem" role="alert">
+      <Icon name="warning" />
+      <div>
+        <p>{problem.message}</p>
+        <p class="problem-actions">
+          <button type="button" class="solid" onClick={() => trying(here.again(exchange))}>
+            {begun ? 'Go on with it' : 'Try again'}
+          </button>
+          {!begun && (
+            <button type="button" class="plain" onClick={giveUp}>
+              Change the message
+            </button>
+          )}
+          <code>{problem.code}</code>
+        </p>
+      </div>
+    </div>
+  );
+}

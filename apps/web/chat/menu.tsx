@@ -1,0 +1,109 @@
+// A button with a small menu. Arrow keys move in it; Escape, Tab and a click elsewhere close it.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Icon, type IconName } from '../shared/icons.tsx';
+
+export interface MenuItem {
+  name: string;
+  icon?: IconName;
+  danger?: boolean;
+  checked?: boolean;
+  hint?: string;
+  run: () => void;
+}
+
+interface Props {
+  label: string;
+  items: MenuItem[];
+  // What the button shows; three dots if nothing else.
+  face?: preact.ComponentChildren;
+  class?: string;
+  up?: boolean;
+}
+
+export function Menu({ label, items, face, class: name = '', up = false }: Props) {
+  const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const close = (focus: boolean) => {
+    setOpen(false);
+    if (focus) button.current?.focus();
+  };
+  useEffect(() => {
+    if (!open) return;
+    const box = list.current!;
+    place(box, button.current!, up);
+    (box.querySelector<HTMLElement>('[aria-checked=true]') ?? box.querySelector<HTMLElement>('button'))?.focus();
+    const elsewhere = (event: PointerEvent) => {
+      if (!box.contains(event.target as Node) && !button.current?.contains(event.target as Node)) close(false);
+    };
+    const scrolled = () => close(false);
+    document.addEventListener('pointerdown', elsewhere);
+    window.addEventListener('resize', scrolled);
+    return () => {
+      document.removeEventListener('pointerdown', elsewhere);
+      window.removeEventListener('resize', scrolled);
+    };
+  }, [open]);
+  const pressed = (event: KeyboardEvent) => {
+    const all = [...list.current!.querySelectorAll<HTMLElement>('button')];
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      all[(at + step + all.length) % all.length]?.focus();
+    } else if (event.key === 'Escape' || event.key === 'Tab') {
+      event.preventDefault();
+      close(true);
+    }
+  };
+  return (
+    <span class={`menu-place ${name}`} data-open={open}>
+      <button
+        ref={button}
+        type="button"
+        class={face ? 'menu-face' : 'icon-button'}
+        aria-label={label}
+        title={face ? undefined : 'More'}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        {face ?? <Icon name="more" />}
+      </button>
+      {open && (
+        <div ref={list} class="menu" role="menu" aria-label={label} onKeyDown={pressed}>
+          {items.map((item) => (
+            <button
+              key={item.name}
+              type="button"
+              role={item.checked === undefined ? 'menuitem' : 'menuitemradio'}
+              aria-checked={item.checked}
+              class={item.danger ? 'danger' : ''}
+              tabIndex={-1}
+              onClick={() => {
+                close(true);
+                item.run();
+              }}
+            >
+              {item.icon && <Icon name={item.icon} size={16} />}
+              <span>
+                {item.name}
+                {item.hint && <small>{item.hint}</small>}
+              </span>
+              {item.checked && <Icon name="check" size={16} />}
+            </button>
+          ))}
+        </div>
+      )}
+    </span>
+  );
+}
+
+// Fixed to the window, so that no box that scrolls cuts it off.
+function place(box: HTMLElement, button: HTMLElement, up: boolean): void {
+  const at = button.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = box;
+  const above = up || at.bottom + height + 8 > innerHeight;
+  box.style.left = `${Math.max(8, Math.min(at.right - width, innerWidth - width - 8, at.left))}px`;
+  box.style.top = `${Math.max(8, above ? at.top - height - 6 : at.bottom + 6)}px`;
+}

@@ -1,0 +1,198 @@
+// A message that stands in the history.
+import { memo } from './memo.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { alternativesAt } from '../shared/branches.ts';
+import { blocksOf, textOf } from '../shared/blocks.ts';
+import type { Message, Session } from '../shared/client.ts';
+import { CopyButton } from '../shared/copy_button.tsx';
+import { Icon } from '../shared/icons.tsx';
+import { clockTime } from '../shared/words.ts';
+import { Answer, Attachments } from './answer.tsx';
+import { draft } from './composer.tsx';
+import { showTurn } from './inspector.tsx';
+import type { Conversation } from './state/conversation.ts';
+import { goTo, regenerate, sayAnew, trying } from './state/place.ts';
+import { rootOf, sessions } from './state/session_list.ts';
+
+export function MessageRow({ here, index }: { here: Conversation; index: number }) {
+  // A row that is not here yet is drawn again when messages come in.
+  void here.version.value;
+  const message = here.at(index);
+  if (!message) return <div class="skeleton row" aria-hidden="true" />;
+  if (message.role === 'tool' || message.internal) return null;
+  if (message.role === 'user') return <UserRow here={here} message={message} />;
+  if (message.role === 'assistant') return <AnswerRow here={here} message={message} />;
+  return (
+    <details class="aside">
+      <summary>{message.role === 'system' ? 'Instructions' : 'Context'}</summary>
+      <p>{textOf(message)}</p>
+    </details>
+  );
+}
+
+const UserRow = memo(function UserRow({ here, message }: { here: Conversation; message: Message }) {
+  const [editing, setEditing] = useState(false);
+  const text = textOf(message);
+  if (editing) return <EditRow here={here} message={message} done={() => setEditing(false)} />;
+  return (
+    <article class="said" aria-label="You" data-index={message.index}>
+      <div class="bubble" title={clockTime(message.time)}>
+        <Attachments here={here} blocks={blocksOf(message)} />
+        {text && <Said text={text} />}
+      </div>
+      <div class="actions">
+        <CopyButton text={text} label="Copy message" />
+        <button type="button" class="icon-button edit" aria-label="Edit message" title="Edit: begins a new branch" disabled={here.busy.value} onClick={() => setEditing(true)}>
+          <Icon name="edit" />
+        </button>
+        <Switcher here={here} index={message.index} />
+      </div>
+    </article>
+  );
+});
+
+// A message that fills the screen is folded.
+const kLong = 1500;
+
+function Said({ text }: { text: string }) {
+  const [all, setAll] = useState(false);
+  if (all || text.length <= kLong) return <p>{text}</p>;
+  return (
+    <>
+      <p>{text.slice(0, kLong)}…</p>
+      <button type="button" class="more" onClick={() => setAll(true)}>
+        Show all
+      </button>
+    </>
+  );
+}
+
+function EditRow({ here, message, done }: { here: Conversation; message: Message; done: () => void }) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = useState(textOf(message));
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(text.length, text.length);
+  }, []);
+  const files = (message.parts ?? []).filter((part) => part.kind === 'image' || part.kind === 'file');
+  const send = () => {
+    const said = text.trim();
+    if (!said) return;
+    done();
+    trying(sayAnew(here, message.index, said, files, said.slice(0, 60)));
+  };
+  return (
+    <article class="said editing" aria-label="You, editing">
+      <textarea
+        ref={field}
+        value={text}
+        aria-label="Edit message"
+        rows={Math.min(12, text.split('\n').length + 1)}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') done();
+          if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+            event.preventDefault();
+            send();
+          }
+        }}
+      />
+      <div class="edit-actions">
+        <small>What was said before stays on its own branch.</small>
+        <button type="button" class="plain" onClick={done}>
+          Cancel
+        </button>
+        <button type="button" class="solid" onClick={send} disabled={!text.trim()}>
+          Send
+        </button>
+      </div>
+    </article>
+  );
+}
+
+const AnswerRow = memo(function AnswerRow({ here, message }: { here: Conversation; message: Message }) {
+  // Results of its tools may come in later than the message.
+  void here.version.value;
+  const blocks = blocksOf(message, here.resultsOf(message.index));
+  const next = here.at(message.index + 1);
+  // Rounds with tools are one answer; what one can do with it stands below its end.
+  const isEnd = next ? next.turn !== message.turn : message.index === here.total.value - 1;
+  const begin = firstOf(here, message);
+  return (
+    <article class="answer" aria-label={message.author || 'Assistant'} data-index={message.index}>
+      <Answer here={here} blocks={blocks} turn={message.turn} />
+      {message.interrupted && <p class="cut">The answer was stopped here.</p>}
+      {isEnd && (
+        <div class="actions">
+          <CopyButton text={textOf(message)} label="Copy answer" />
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Answer again"
+            title="Another answer: begins a new branch"
+            disabled={here.busy.value || begin === undefined}
+            onClick={() => trying(regenerate(here, begin!))}
+          >
+            <Icon name="retry" />
+          </button>
+          <button type="button" class="icon-button" aria-label="What the model was shown" title="What the model was shown" onClick={() => showTurn(message.turn)}>
+            <Icon name="gauge" />
+          </button>
+          {message.tokens !== undefined && <small>{message.tokens} tokens</small>}
+        </div>
+      )}
+    </article>
+  );
+});
+
+// Where the turn of a message begins: the message of the person.
+function firstOf(here: Conversation, message: Message): number | undefined {
+  for (let index = message.index - 1; index >= 0; --index) {
+    const before = here.at(index);
+    if (!before || before.turn !== message.turn) return undefined;
+    if (before.role === 'user') return index;
+  }
+  return undefined;
+}
+
+// ‹2/3›: the other ways that the conversation took at this message.
+function Switcher({ here, index }: { here: Conversation; index: number }) {
+  const ways = index === 0 ? variants(here.session.value) : branchWays(here, index);
+  if (ways.go.length < 2) return null;
+  const step = (by: number) => ways.go[ways.current + by]?.();
+  return (
+    <span class="switcher" role="group" aria-label="Versions of this message">
+      <button type="button" class="icon-button" aria-label="Previous version" disabled={ways.current === 0} onClick={() => step(-1)}>
+        <Icon name="left" size={16} />
+      </button>
+      <span>
+        {ways.current + 1}/{ways.go.length}
+      </span>
+      <button type="button" class="icon-button" aria-label="Next version" disabled={ways.current === ways.go.length - 1} onClick={() => step(1)}>
+        <Icon name="right" size={16} />
+      </button>
+    </span>
+  );
+}
+
+function branchWays(here: Conversation, index: number) {
+  const { branches, current } = alternativesAt(here.branches, here.branch, index);
+  return { current, go: branches.map((branch) => () => goTo(here.id, branch, index)) };
+}
+
+function variants(session: Session | undefined) {
+  if (!session) return { current: 0, go: [] };
+  const root = rootOf(session);
+  const all = sessions.value.filter((other) => rootOf(other) === root);
+  all.sort((a, b) => a.created_at.localeCompare(b.created_at));
+  return {
+    current: Math.max(0, all.findIndex((other) => other.id === session.id)),
+    go: all.map((other) => () => goTo(other.id, 'main', 0)),
+  };
+}
+
+// The arrow key in an empty composer edits what was said last.
+export function editLast(): void {
+  if (draft.value) return;
+  [...document.querySelectorAll<HTMLElement>('.said .edit')].at(-1)?.click();
+}

@@ -1,0 +1,15 @@
+import { Icon } from '../shared/icons.tsx';
+import { sidebarOpen } from './sidebar.tsx';
+
+export function PageHead({ title }: { title: string }) {
+  return (
+    <header class="head">
+      {!sidebarOpen.value && (
+        <button type="button" class="icon-button" aria-label="Show conversations" title="Conversations" onClick={() => (sidebarOpen.value = true)}>
+          <Icon name="menu" />
+        </button>
+      )}
+      <h1>{title}</h1>
+    </header>
+  );
+}

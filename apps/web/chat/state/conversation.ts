@@ -1,0 +1,324 @@
+// One conversation on the screen: the messages that have been read, and the turns that are going on.
+//
+// Messages are addressed by their index in the branch and read as they come into sight, so that a conversation of
+// 10,000 messages opens like one of 100. Turns that are going on follow their stream, whoever began them.
+import { batch, computed, signal } from '@preact/signals';
+import {
+  TertuliaError,
+  type Branch,
+  type Choice,
+  type Message,
+  type MessagePage,
+  type Part,
+  type Session,
+  type TurnStream,
+} from '../../shared/client.ts';
+import { asText, keep, ownStorage, readKept } from '../../shared/storage.ts';
+import { applyEvent, newTurn, type LiveTurn } from '../../shared/turn_state.ts';
+import { asking, noteFailure, reachable, server } from './server.ts';
+import { noteSession } from './session_list.ts';
+import { settings } from './settings.ts';
+import { tellOtherTabs } from './tabs.ts';
+
+export interface Exchange {
+  key: number;
+  // What the person said; empty when another place began the turn and it is not known yet.
+  said: string;
+  files: readonly Part[];
+  turn: LiveTurn;
+  queued: boolean;
+  problem?: TertuliaError;
+}
+
+// Screens are drawn this often while an answer streams. A reader cannot tell it from more.
+const kFrame = 40;
+const kPage = 60;
+let exchanges = 0;
+
+const saidKey = (turn: string) => `tertulia.said.${turn}`;
+
+export class Conversation {
+  readonly id: string;
+  readonly branch: string;
+  readonly session = signal<Session | undefined>(undefined);
+  readonly total = signal(0);
+  // Rises when messages have come in.
+  readonly version = signal(0);
+  readonly live = signal<readonly Exchange[]>([]);
+  readonly state = signal<'loading' | 'ready' | 'failed'>('loading');
+  readonly problem = signal<TertuliaError | undefined>(undefined);
+  // A stream was cut and is being looked for again.
+  readonly reconnecting = signal(false);
+  readonly busy = computed(() => this.running() !== undefined);
+  private readonly messages = new Map<number, Message>();
+  private readonly loading = new Set<number>();
+  private readonly left = new AbortController();
+  private checking = false;
+
+  constructor(id: string, branch: string) {
+    this.id = id;
+    this.branch = branch;
+  }
+
+  async open(): Promise<void> {
+    try {
+      const [session, page] = await asking(
+        Promise.all([server.session(this.id), this.lastMessages()]),
+      );
+      batch(() => {
+        this.takeSession(session);
+        this.total.value = page.total;
+        this.take(page.messages);
+        this.state.value = 'ready';
+      });
+      await this.check();
+    } catch (problem) {
+      this.problem.value = problem as TertuliaError;
+      this.state.value = 'failed';
+    }
+  }
+
+  private async lastMessages(): Promise<MessagePage> {
+    try {
+      return await server.messages(this.id, { branch: this.branch, limit: kPage });
+    } catch (problem) {
+      // A session in which nothing has been said has no branch yet.
+      if ((problem as TertuliaError).code !== 'no_branch' || this.branch !== 'main') throw problem;
+      return { branch: this.branch, total: 0, messages: [] };
+    }
+  }
+
+  // A session that was made a moment ago, and of which nothing needs to be read.
+  openNew(session: Session): void {
+    this.takeSession(session);
+    this.state.value = 'ready';
+  }
+
+  leave(): void {
+    this.left.abort();
+  }
+
+  get branches(): readonly Branch[] {
+    return this.session.value?.branches ?? [];
+  }
+
+  at(index: number): Message | undefined {
+    return this.messages.get(index);
+  }
+
+  // The tool messages right behind a message.
+  resultsOf(index: number): Message[] {
+    const results: Message[] = [];
+    for (let at = index + 1; this.messages.get(at)?.role === 'tool'; ++at) results.push(this.messages.get(at)!);
+    return results;
+  }
+
+  // Reads what is missing between two messages, both included.
+  ensure(first: number, last: number): void {
+    for (let index = Math.max(0, first); index <= last && index < this.total.value; ++index) {
+      if (this.messages.has(index)) continue;
+      const from = Math.max(0, Math.min(index, last - kPage + 1));
+      if (this.loading.has(from)) return;
+      this.loading.add(from);
+      asking(server.messages(this.id, { branch: this.branch, from, limit: kPage }))
+        .then((page) => this.take(page.messages), noteFailure)
+        .finally(() => this.loading.delete(from));
+      return;
+    }
+  }
+
+  // Looks for what happened elsewhere: turns that run, turns that a crash left, messages of others.
+  async check(): Promise<void> {
+    if (this.checking || this.left.signal.aborted) return;
+    this.checking = true;
+    try {
+      const { running, interrupted } = await asking(server.turns(this.id, this.left.signal));
+      const known = new Set(this.live.value.map((exchange) => exchange.turn.turn));
+      // A turn of our own may be among them whose id has not come back yet.
+      const unnamed = this.live.value.some((exchange) => !exchange.turn.turn && !exchange.problem);
+      for (const { turn, branch } of running) {
+        if (branch === this.branch && !known.has(turn) && !unnamed) this.watch(turn);
+      }
+      for (const { turn, branch } of interrupted) {
+        if (branch === this.branch && !known.has(turn) && !unnamed) this.showParked(turn);
+      }
+      if (this.live.value.length === 0) await this.refresh();
+    } catch (problem) {
+      noteFailure(problem);
+    } finally {
+      this.checking = false;
+    }
+  }
+
+  async refresh(): Promise<void> {
+    const session = await asking(server.session(this.id));
+    const branch = session.branches?.find((other) => other.id === this.branch);
+    const before = this.total.value;
+    if (branch && branch.messages > before) {
+      const page = await asking(server.messages(this.id, { branch: this.branch, from: before, limit: 1000 }));
+      batch(() => {
+        this.total.value = page.total;
+        this.take(page.messages);
+      });
+    }
+    this.takeSession(session);
+  }
+
+  send(message: string, files: readonly Part[] = [], onBusy: 'reject' | 'queue' = 'reject'): Promise<void> {
+    const exchange = this.begin(message, files, onBusy === 'queue' && this.busy.value);
+    const parts: Part[] = message ? [{ kind: 'text', text: message }, ...files] : [...files];
+    const stream = server.send(
+      {
+        session: this.id,
+        branch: this.branch,
+        agent: settings.value.agent,
+        message: files.length ? { parts } : message,
+        on_busy: onBusy,
+      },
+      this.streamOptions(exchange, message),
+    );
+    return this.follow(exchange, stream);
+  }
+
+  // Goes on with what a crash, a shutdown or an unreachable model has left. If nothing is left of it, the message is
+  // sent again: it is not in the history.
+  async again(exchange: Exchange): Promise<void> {
+    const { said, files, key } = exchange;
+    const left = (await asking(server.turns(this.id))).interrupted.some((turn) => turn.branch === this.branch);
+    if (!left) {
+      this.dismiss(key);
+      if (said || files.length) await this.send(said, files);
+      return;
+    }
+    const fresh = this.change(key, { turn: newTurn(), problem: undefined });
+    if (!fresh) return;
+    await this.follow(fresh, server.resume(this.id, { branch: this.branch }, this.streamOptions(fresh, said)));
+  }
+
+  async cancel(): Promise<void> {
+    const turn = this.running()?.turn.turn;
+    if (turn) await asking(server.cancel(this.id, turn));
+  }
+
+  async steer(message: string): Promise<void> {
+    const turn = this.running()?.turn.turn;
+    if (!turn) throw new TertuliaError('no_turn', 'The answer is complete; nothing is left to steer.');
+    await asking(server.steer(this.id, turn, message));
+  }
+
+  async answer(turn: string, call: number, choice: Choice): Promise<void> {
+    try {
+      await asking(server.answer(this.id, turn, call, choice));
+    } catch (problem) {
+      // Somebody was quicker, in another tab perhaps. The stream tells what they said.
+      if ((problem as TertuliaError).code !== 'no_question') throw problem;
+    }
+  }
+
+  dismiss(key: number): void {
+    this.live.value = this.live.value.filter((exchange) => exchange.key !== key);
+  }
+
+  running(): Exchange | undefined {
+    return this.live.value.find((exchange) => !exchange.queued && !exchange.problem);
+  }
+
+  private watch(turn: string): void {
+    const said = readKept(ownStorage, saidKey(turn), asText) ?? '';
+    const exchange = this.begin(said, [], false, turn);
+    const stream = server.watch(this.id, turn, { branch: this.branch }, this.streamOptions(exchange, said));
+    void this.follow(exchange, stream);
+  }
+
+  private showParked(turn: string): void {
+    const said = readKept(ownStorage, saidKey(turn), asText) ?? '';
+    const exchange = this.begin(said, [], false, turn);
+    const problem = new TertuliaError('turn_interrupted', 'This answer was interrupted before it was complete.', 0, { turn });
+    this.change(exchange.key, { problem });
+  }
+
+  private begin(said: string, files: readonly Part[], queued: boolean, turn?: string): Exchange {
+    const exchange: Exchange = { key: ++exchanges, said, files, turn: newTurn(turn), queued };
+    this.live.value = [...this.live.value.filter((other) => !other.problem || other.said !== said), exchange];
+    return exchange;
+  }
+
+  private change(key: number, change: Partial<Exchange>): Exchange | undefined {
+    let changed: Exchange | undefined;
+    this.live.value = this.live.value.map((exchange) =>
+      exchange.key === key ? (changed = { ...exchange, ...change }) : exchange,
+    );
+    return changed;
+  }
+
+  private streamOptions(exchange: Exchange, said: string) {
+    return {
+      signal: this.left.signal,
+      onConnection: (state: 'connecting' | 'open' | 'lost') => {
+        this.reconnecting.value = state === 'lost';
+        if (state !== 'connecting') reachable.value = state === 'open';
+      },
+      onTurn: (turn: string) => {
+        if (said) keep(ownStorage, saidKey(turn), said);
+        const current = this.live.value.find((other) => other.key === exchange.key);
+        if (current && current.turn.turn !== turn) this.change(exchange.key, { turn: { ...current.turn, turn } });
+        tellOtherTabs({ session: this.id });
+      },
+    };
+  }
+
+  private async follow(exchange: Exchange, stream: TurnStream): Promise<void> {
+    let turn = this.live.value.find((other) => other.key === exchange.key)?.turn ?? exchange.turn;
+    let drawing = 0;
+    const draw = () => {
+      drawing = 0;
+      this.change(exchange.key, { turn, queued: false });
+    };
+    try {
+      for await (const event of stream) {
+        turn = applyEvent(turn, event);
+        drawing ||= window.setTimeout(draw, kFrame);
+      }
+      clearTimeout(drawing);
+      draw();
+      await this.settle(exchange.key, turn.turn);
+    } catch (problem) {
+      clearTimeout(drawing);
+      if (this.left.signal.aborted) return;
+      draw();
+      if (problem instanceof TertuliaError && (problem.code === 'stream_gone' || problem.code === 'no_turn')) {
+        await this.settle(exchange.key, turn.turn);
+        return;
+      }
+      this.reconnecting.value = false;
+      this.change(exchange.key, { problem: noteFailure(problem), queued: false });
+      tellOtherTabs({ session: this.id });
+    }
+  }
+
+  // The turn is in the history: its messages take the place of what was streamed, in one step, so that nothing jumps.
+  private async settle(key: number, turn: string | undefined): Promise<void> {
+    const session = await asking(server.session(this.id));
+    const page = await asking(server.messages(this.id, { branch: this.branch, from: this.total.value, limit: 1000 }));
+    batch(() => {
+      this.total.value = page.total;
+      this.take(page.messages);
+      this.takeSession(session);
+      this.dismiss(key);
+    });
+    if (turn) keep(ownStorage, saidKey(turn), undefined);
+    tellOtherTabs({ session: this.id });
+  }
+
+  private take(messages: readonly Message[]): void {
+    for (const message of messages) this.messages.set(message.index, message);
+    this.version.value += 1;
+  }
+
+  private takeSession(session: Session): void {
+    if (session.revision === this.session.value?.revision && this.session.value.branches) return;
+    this.session.value = session;
+    const { branches: _, ...listed } = session;
+    noteSession(listed);
+  }
+}

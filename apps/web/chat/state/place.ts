@@ -1,0 +1,137 @@
+// Where one is: which conversation and branch, or which page. The address keeps it, so that the browser's own buttons work.
+import { batch, signal } from '@preact/signals';
+import type { Part, TertuliaError } from '../../shared/client.ts';
+import { asText, keep, readKept, tabStorage } from '../../shared/storage.ts';
+import { textOf } from '../../shared/blocks.ts';
+import { titleFrom } from '../../shared/words.ts';
+import { Conversation } from './conversation.ts';
+import { asking, reachable, server } from './server.ts';
+import { loadSessions, noteSession, rootOf } from './session_list.ts';
+import { hearOtherTabs } from './tabs.ts';
+import { say } from './toasts.ts';
+
+export type Page = 'chat' | 'memory' | 'workflows';
+
+export const page = signal<Page>('chat');
+// None: a conversation that has not begun.
+export const conversation = signal<Conversation | undefined>(undefined);
+// Message that the thread should bring into sight when it opens.
+export const aim = signal<number | undefined>(undefined);
+
+const kPoll = 5000;
+
+export const addressOf = (session: string, branch?: string): string =>
+  `#/c/${encodeURIComponent(session)}${branch && branch !== 'main' ? `/${encodeURIComponent(branch)}` : ''}`;
+
+function readAddress(): void {
+  const [, kind, session, branch] = location.hash.split('/');
+  if (kind === 'memory' || kind === 'workflows') {
+    page.value = kind;
+    return;
+  }
+  page.value = 'chat';
+  if (kind === 'c' && session) enter(decodeURIComponent(session), branch ? decodeURIComponent(branch) : 'main');
+  else leave();
+}
+
+function enter(session: string, branch: string): void {
+  const before = conversation.value;
+  if (before?.id === session && before.branch === branch) return;
+  before?.leave();
+  keep(tabStorage, 'tertulia.session', session);
+  const opened = new Conversation(session, branch);
+  conversation.value = opened;
+  void opened.open();
+}
+
+function leave(): void {
+  conversation.value?.leave();
+  conversation.value = undefined;
+}
+
+export function newConversation(): void {
+  keep(tabStorage, 'tertulia.session', undefined);
+  aim.value = undefined;
+  if (location.hash === '' || location.hash === '#/') leave();
+  location.hash = '#/';
+}
+
+export function goTo(session: string, branch?: string, message?: number): void {
+  aim.value = message;
+  location.hash = addressOf(session, branch);
+}
+
+// Makes a session for the first message of a conversation, so that it has its name before anything is said.
+export async function beginConversation(said: string, variantOf?: string): Promise<Conversation> {
+  const metadata = { title: titleFrom(said), ...(variantOf && { variant_of: variantOf }) };
+  const session = await asking(server.createSession({ metadata }));
+  noteSession(session);
+  const begun = new Conversation(session.id, 'main');
+  begun.openNew(session);
+  batch(() => {
+    conversation.value?.leave();
+    conversation.value = begun;
+  });
+  keep(tabStorage, 'tertulia.session', session.id);
+  location.hash = addressOf(session.id);
+  return begun;
+}
+
+// Says a message anew, at its place: a fork before it, or a variant of the conversation if nothing is before it.
+export async function sayAnew(from: Conversation, index: number, said: string, files: readonly Part[], label: string) {
+  if (index === 0) {
+    const session = from.session.value;
+    const begun = await beginConversation(said, session ? rootOf(session) : from.id);
+    void begun.send(said, files);
+    return;
+  }
+  const branch = await asking(server.fork(from.id, { from: from.branch, at_index: index - 1, label }));
+  const forked = new Conversation(from.id, branch.id);
+  await forked.open();
+  aim.value = undefined;
+  from.leave();
+  conversation.value = forked;
+  location.hash = addressOf(from.id, branch.id);
+  void forked.send(said, files);
+}
+
+export function regenerate(from: Conversation, index: number): Promise<void> {
+  const message = from.at(index);
+  if (!message) return Promise.resolve();
+  const files = (message.parts ?? []).filter((part) => part.kind === 'image' || part.kind === 'file');
+  return sayAnew(from, index, textOf(message), files, 'Another answer');
+}
+
+// Runs what a person asked for, and says it when it fails.
+export function trying(work: Promise<unknown>): void {
+  work.catch((problem: TertuliaError) => say(problem.message, 'bad'));
+}
+
+export function begin(): void {
+  const kept = readKept(tabStorage, 'tertulia.session', asText);
+  if ((location.hash === '' || location.hash === '#/') && kept) history.replaceState(null, '', addressOf(kept));
+  window.addEventListener('hashchange', readAddress);
+  readAddress();
+  const look = () => {
+    if (document.hidden) return;
+    if (conversation.value?.state.value === 'ready') void conversation.value.check();
+    else if (!reachable.value) void comeBack();
+  };
+  hearOtherTabs((word) => {
+    if (word.session === conversation.value?.id) void conversation.value.check();
+    else void loadSessions();
+  });
+  document.addEventListener('visibilitychange', look);
+  window.addEventListener('online', look);
+  window.setInterval(look, kPoll);
+}
+
+async function comeBack(): Promise<void> {
+  await loadSessions();
+  const here = conversation.value;
+  if (!reachable.value || here?.state.value !== 'failed') return;
+  here.leave();
+  const again = new Conversation(here.id, here.branch);
+  conversation.value = again;
+  await again.open();
+}

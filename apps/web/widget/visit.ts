@@ -1,0 +1,181 @@
+// A visit: the conversation of one visitor of a host page with one agent. It is kept by its session id, which the host gives,
+// or which the browser remembers for the host's origin.
+import { batch, signal } from '@preact/signals';
+import { blocksOf, textOf, type Block } from '../shared/blocks.ts';
+import { freshKey, Tertulia, TertuliaError, type Choice, type Message, type TurnStream } from '../shared/client.ts';
+import { asText, keep, ownStorage, readKept } from '../shared/storage.ts';
+import { applyEvent, newTurn, type LiveTurn } from '../shared/turn_state.ts';
+import { titleFrom } from '../shared/words.ts';
+
+export interface VisitOptions {
+  server: string;
+  agent: string;
+  // Stable, from the host; absent: the browser keeps one.
+  session?: string;
+}
+
+export interface Line {
+  id: string;
+  who: 'visitor' | 'agent';
+  text: string;
+  blocks: readonly Block[];
+  interrupted?: boolean;
+}
+
+const kFrame = 40;
+
+export class Visit {
+  readonly lines = signal<readonly Line[]>([]);
+  readonly live = signal<LiveTurn | undefined>(undefined);
+  readonly state = signal<'idle' | 'loading' | 'ready'>('idle');
+  readonly problem = signal<TertuliaError | undefined>(undefined);
+  readonly reconnecting = signal(false);
+  readonly session: string;
+  // A key for visitors, or a token that the host's server has asked for. The host may renew it at any time.
+  token: string | undefined;
+  private readonly server: Tertulia;
+  private readonly left = new AbortController();
+  private last = '';
+
+  constructor(
+    private readonly options: VisitOptions,
+    private readonly tell: (name: string, detail: Record<string, unknown>) => void,
+  ) {
+    this.server = new Tertulia({ base: options.server, key: () => this.token });
+    const key = `tertulia.visit.${options.agent}`;
+    const kept = readKept(ownStorage, key, asText);
+    const usable = kept && /^[A-Za-z0-9_-]{1,128}$/.test(kept) ? kept : undefined;
+    this.session = options.session || usable || freshKey();
+    if (!options.session && this.session !== kept) keep(ownStorage, key, this.session);
+  }
+
+  // Shows what was said before, and goes on with an answer that is under way.
+  async open(): Promise<void> {
+    if (this.state.value !== 'idle') return;
+    this.state.value = 'loading';
+    try {
+      await this.read();
+      const { running } = await this.server.turns(this.session);
+      this.state.value = 'ready';
+      this.tell('ready', { session: this.session });
+      const turn = running.find((other) => other.branch === 'main')?.turn;
+      if (turn) await this.follow(this.server.watch(this.session, turn, { branch: 'main' }, this.streamOptions()));
+    } catch (problem) {
+      // A visitor who has not said anything yet has no session.
+      const fresh = problem instanceof TertuliaError && (problem.code === 'no_session' || problem.code === 'no_branch');
+      if (!fresh) return this.fail(problem);
+      this.state.value = 'ready';
+      this.tell('ready', { session: this.session });
+    }
+  }
+
+  async say(text: string): Promise<void> {
+    if (this.live.value && this.live.value.status !== 'failed') return;
+    this.last = text;
+    batch(() => {
+      this.problem.value = undefined;
+      this.lines.value = [...this.lines.value, { id: `said-${this.lines.value.length}`, who: 'visitor', text, blocks: [] }];
+    });
+    this.tell('message', { text });
+    const { session, options } = this;
+    if (this.lines.value.length === 1) await this.name(text);
+    await this.follow(this.server.send({ session, agent: options.agent, message: text }, this.streamOptions()));
+  }
+
+  // So that whoever looks after the conversations finds it in the list. Nothing depends on it.
+  private async name(text: string): Promise<void> {
+    await this.server.createSession({ id: this.session, metadata: { title: titleFrom(text), channel: 'widget' } }).catch(() => {});
+  }
+
+  async again(): Promise<void> {
+    if (this.state.value !== 'ready') {
+      this.problem.value = undefined;
+      this.state.value = 'idle';
+      return this.open();
+    }
+    this.problem.value = undefined;
+    const { interrupted } = await this.server.turns(this.session).catch(() => ({ interrupted: [] }));
+    if (interrupted.length > 0) return this.follow(this.server.resume(this.session, {}, this.streamOptions()));
+    this.lines.value = this.lines.value.slice(0, -1);
+    return this.say(this.last);
+  }
+
+  stop(): void {
+    const turn = this.live.value?.turn;
+    if (turn) this.server.cancel(this.session, turn).catch((problem) => this.fail(problem));
+  }
+
+  answer(call: number, choice: Choice): void {
+    const turn = this.live.value?.turn;
+    if (turn) this.server.answer(this.session, turn, call, choice).catch((problem) => this.fail(problem));
+  }
+
+  leave(): void {
+    this.left.abort();
+  }
+
+  private streamOptions() {
+    return {
+      signal: this.left.signal,
+      onConnection: (state: string) => {
+        this.reconnecting.value = state === 'lost';
+      },
+    };
+  }
+
+  private async follow(stream: TurnStream): Promise<void> {
+    let turn = newTurn();
+    let drawing = 0;
+    const draw = () => {
+      drawing = 0;
+      this.live.value = turn;
+    };
+    draw();
+    try {
+      for await (const event of stream) {
+        turn = applyEvent(turn, event);
+        drawing ||= window.setTimeout(draw, kFrame);
+      }
+      clearTimeout(drawing);
+      await this.read();
+      this.tell('answer', { text: stream.outcome?.text ?? '' });
+    } catch (problem) {
+      clearTimeout(drawing);
+      if (!this.left.signal.aborted) this.fail(problem);
+    }
+  }
+
+  private async read(): Promise<void> {
+    const { messages } = await this.server.messages(this.session, { branch: 'main', limit: 100 });
+    batch(() => {
+      this.lines.value = linesOf(messages);
+      this.live.value = undefined;
+    });
+  }
+
+  private fail(problem: unknown): void {
+    const error = problem instanceof TertuliaError ? problem : new TertuliaError('page_error', String(problem));
+    batch(() => {
+      this.problem.value = error;
+      this.live.value = undefined;
+      this.reconnecting.value = false;
+    });
+    this.tell('error', { code: error.code, message: error.message });
+  }
+}
+
+export function linesOf(messages: readonly Message[]): Line[] {
+  const lines: Line[] = [];
+  messages.forEach((message, index) => {
+    if (message.internal) return;
+    if (message.role === 'user') {
+      lines.push({ id: message.id, who: 'visitor', text: textOf(message), blocks: [] });
+    } else if (message.role === 'assistant') {
+      let end = index + 1;
+      while (messages[end]?.role === 'tool') ++end;
+      const blocks = blocksOf(message, messages.slice(index + 1, end));
+      lines.push({ id: message.id, who: 'agent', text: textOf(message), blocks, interrupted: message.interrupted ?? false });
+    }
+  });
+  return lines;
+}

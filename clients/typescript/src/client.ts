@@ -1,0 +1,236 @@
+// The client: one method for each route of docs/contracts/api.md.
+//
+//   const tertulia = new Tertulia({ base: 'http://127.0.0.1:8080' });
+//   for await (const event of tertulia.send({ message: 'Add 10 and 20' })) …
+//
+// Failures are TertuliaError with the server's code; "unreachable" if there was no answer.
+import { errorFrom, TertuliaError } from './error.ts';
+import { TurnStream, type StreamOptions } from './stream.ts';
+import type * as t from './types.ts';
+
+export interface ClientOptions {
+  // Where the server is. Default: where the page came from.
+  base?: string;
+  // An API key, or the signed token of a visitor. May change while the client is in use.
+  key?: string | (() => string | undefined);
+  // For whom a key that is bound to nobody acts.
+  user?: string;
+  fetch?: typeof globalThis.fetch;
+}
+
+interface Ask {
+  method?: string;
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: unknown;
+  // Sent as it is, with its own type.
+  raw?: { type: string; bytes: BodyInit };
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+const seg = encodeURIComponent;
+
+export class Tertulia {
+  private readonly base: string;
+  constructor(private readonly options: ClientOptions = {}) {
+    this.base = (options.base ?? '').replace(/\/$/, '');
+  }
+
+  // Sessions
+  createSession(body: { id?: string; metadata?: t.Metadata } = {}): Promise<t.Session> {
+    return this.json('/sessions', { method: 'POST', body });
+  }
+  sessions(query: { limit?: number; cursor?: string; status?: string; [metadata: `metadata.${string}`]: string } = {}) {
+    return this.json<t.SessionPage>('/sessions', { query });
+  }
+  session(id: string, signal?: AbortSignal): Promise<t.Session> {
+    return this.json(`/sessions/${seg(id)}`, { signal });
+  }
+  // Merged member by member; null removes one.
+  patchSession(id: string, metadata: t.Metadata): Promise<t.Session> {
+    return this.json(`/sessions/${seg(id)}`, { method: 'PATCH', body: { metadata } });
+  }
+  closeSession(id: string): Promise<t.Session> {
+    return this.json(`/sessions/${seg(id)}/close`, { method: 'POST' });
+  }
+  reopenSession(id: string): Promise<t.Session> {
+    return this.json(`/sessions/${seg(id)}/reopen`, { method: 'POST' });
+  }
+  deleteSession(id: string): Promise<unknown> {
+    return this.json(`/sessions/${seg(id)}`, { method: 'DELETE' });
+  }
+  async exportSession(id: string): Promise<Blob> {
+    return (await this.ask(`/sessions/${seg(id)}/export`, {})).blob();
+  }
+
+  // Branches and messages
+  branches(session: string): Promise<{ branches: t.Branch[] }> {
+    return this.json(`/sessions/${seg(session)}/branches`);
+  }
+  fork(session: string, body: { from?: string; id?: string; at_index?: number; at_message?: string; label?: string }) {
+    return this.json<t.Branch>(`/sessions/${seg(session)}/branches`, { method: 'POST', body });
+  }
+  patchBranch(session: string, branch: string, body: { label?: string; description?: string; tags?: string[] }) {
+    return this.json<t.Branch>(`/sessions/${seg(session)}/branches/${seg(branch)}`, { method: 'PATCH', body });
+  }
+  deleteBranch(session: string, branch: string, recursive = false): Promise<{ deleted: string[] }> {
+    const query = { recursive: recursive || undefined };
+    return this.json(`/sessions/${seg(session)}/branches/${seg(branch)}`, { method: 'DELETE', query });
+  }
+  diff(session: string, branch: string, other: string): Promise<t.Diff> {
+    return this.json(`/sessions/${seg(session)}/branches/${seg(branch)}/diff`, { query: { with: other } });
+  }
+  // The turns of `from` that are not in `branch` come to its end.
+  merge(session: string, branch: string, body: { from: string; turns?: number[] }) {
+    const path = `/sessions/${seg(session)}/branches/${seg(branch)}/merge`;
+    return this.json<{ revision: number; turns: number }>(path, { method: 'POST', body });
+  }
+  messages(session: string, query: { branch?: string; limit?: number; before?: number; from?: number } = {}) {
+    return this.json<t.MessagePage>(`/sessions/${seg(session)}/messages`, { query });
+  }
+
+  // Turns
+  // Sends a message and streams the turn. Every attempt has the same idempotency key, so a connection that
+  // breaks at the wrong moment sends nothing twice.
+  send(turn: t.TurnRequest, options: StreamOptions & { idempotencyKey?: string } = {}): TurnStream {
+    const key = options.idempotencyKey ?? freshKey();
+    const headers = { 'Idempotency-Key': key };
+    const first = (signal?: AbortSignal) =>
+      this.ask('/turns', { method: 'POST', body: { ...turn, stream: true }, headers, signal });
+    return new TurnStream({ first, again: this.eventsOf(turn.branch) }, options);
+  }
+  resume(session: string, body: { branch?: string; agent?: string } = {}, options: StreamOptions = {}): TurnStream {
+    const path = `/sessions/${seg(session)}/resume`;
+    const first = (signal?: AbortSignal) => this.ask(path, { method: 'POST', body: { ...body, stream: true }, signal });
+    return new TurnStream({ first, again: this.eventsOf(body.branch) }, options);
+  }
+  watch(session: string, turn: string, place: { branch?: string; after?: number } = {}, options: StreamOptions = {}) {
+    const again = this.eventsOf(place.branch);
+    const first = (signal?: AbortSignal) => again(turn, session, place.after, signal);
+    return new TurnStream({ first, again, turn, session, after: place.after }, options);
+  }
+  turns(session: string, signal?: AbortSignal): Promise<t.TurnsInProgress> {
+    return this.json(`/sessions/${seg(session)}/turns`, { signal });
+  }
+  cancel(session: string, turn: string): Promise<unknown> {
+    return this.json(`/sessions/${seg(session)}/turns/${seg(turn)}/cancel`, { method: 'POST' });
+  }
+  steer(session: string, turn: string, message: string): Promise<unknown> {
+    return this.json(`/sessions/${seg(session)}/turns/${seg(turn)}/steer`, { method: 'POST', body: { message } });
+  }
+  receipts(session: string, turn: string): Promise<{ receipts: t.Receipt[] }> {
+    return this.json(`/sessions/${seg(session)}/turns/${seg(turn)}/receipts`);
+  }
+
+  // Questions, tool calls, assets
+  questions(session?: string): Promise<{ questions: t.Question[] }> {
+    return this.json('/questions', { query: { session } });
+  }
+  answer(session: string, turn: string, call: number, choice: t.Choice, output?: { output: string; failed?: boolean }) {
+    const path = `/sessions/${seg(session)}/turns/${seg(turn)}/questions/${call}`;
+    return this.json<unknown>(path, { method: 'POST', body: { choice, ...output } });
+  }
+  toolCalls(query: { session?: string; branch?: string; turn?: string; limit?: number; cursor?: string }) {
+    return this.json<{ tool_calls: t.ToolCallRecord[]; next?: string }>('/tool-calls', { query });
+  }
+  addAsset(session: string, file: Blob): Promise<t.Asset> {
+    const raw = { type: file.type || 'application/octet-stream', bytes: file };
+    return this.json(`/sessions/${seg(session)}/assets`, { method: 'POST', raw });
+  }
+  async asset(session: string, id: string): Promise<Blob> {
+    return (await this.ask(`/sessions/${seg(session)}/assets/${seg(id)}`, {})).blob();
+  }
+
+  // Memory
+  documents(): Promise<{ documents: t.MemoryDocument[] }> {
+    return this.json('/memory/documents');
+  }
+  addDocument(body: { collection?: string; title?: string; text: string; media_type?: string }) {
+    return this.json<t.MemoryDocument>('/memory/documents', { method: 'POST', body });
+  }
+  deleteDocument(id: string): Promise<unknown> {
+    return this.json(`/memory/documents/${seg(id)}`, { method: 'DELETE' });
+  }
+  searchMemory(body: { query: string; limit?: number; kinds?: string[] }): Promise<{ items: t.MemoryItem[] }> {
+    return this.json('/memory/search', { method: 'POST', body });
+  }
+  facts(): Promise<{ facts: { id: string; text: string; source?: string }[] }> {
+    return this.json('/memory/facts');
+  }
+  forgetFact(id: string): Promise<unknown> {
+    return this.json(`/memory/facts/${seg(id)}`, { method: 'DELETE' });
+  }
+  forgetEverything(): Promise<unknown> {
+    return this.json('/memory', { method: 'DELETE' });
+  }
+
+  // Workflows
+  workflows(): Promise<{ workflows: t.Workflow[] }> {
+    return this.json('/workflows');
+  }
+  workflow(id: string): Promise<t.Workflow> {
+    return this.json(`/workflows/${seg(id)}`);
+  }
+  // Streams the run as a turn is streamed, with the events of workflows.
+  runWorkflow(id: string, body: { message: string; session?: string }, options: StreamOptions = {}): TurnStream {
+    const headers = { 'Idempotency-Key': freshKey() };
+    const first = (signal?: AbortSignal) =>
+      this.ask(`/workflows/${seg(id)}/runs`, { method: 'POST', body: { ...body, stream: true }, headers, signal });
+    return new TurnStream({ first, again: this.eventsOf(undefined) }, options);
+  }
+
+  // The server
+  agents(): Promise<{ agents: t.AgentInfo[] }> {
+    return this.json('/agents');
+  }
+  version(): Promise<{ version: string; api: string }> {
+    return this.json('/version');
+  }
+  me(): Promise<{ tenant: string; user: string; scopes: string[] }> {
+    return this.json('/me');
+  }
+
+  private eventsOf(branch: string | undefined) {
+    return (turn: string, session: string, after: number | undefined, signal: AbortSignal | undefined) =>
+      this.ask(`/sessions/${seg(session)}/turns/${seg(turn)}/events`, { query: { branch, after }, signal });
+  }
+
+  private async json<T>(path: string, ask: Ask = {}): Promise<T> {
+    return (await (await this.ask(path, ask)).json()) as T;
+  }
+
+  private async ask(path: string, ask: Ask): Promise<Response> {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(ask.query ?? {})) {
+      if (value !== undefined) query.set(name, String(value));
+    }
+    const { key, user } = this.options;
+    const secret = typeof key === 'function' ? key() : key;
+    const headers: Record<string, string> = { ...ask.headers };
+    if (secret) headers['Authorization'] = `Bearer ${secret}`;
+    if (user) headers['Tertulia-User'] = user;
+    if (ask.raw) headers['Content-Type'] = ask.raw.type;
+    else if (ask.body !== undefined) headers['Content-Type'] = 'application/json';
+    const send = this.options.fetch ?? globalThis.fetch;
+    let response: Response;
+    try {
+      response = await send(`${this.base}/api/v1${path}${query.size ? `?${query}` : ''}`, {
+        method: ask.method ?? 'GET',
+        headers,
+        body: ask.raw?.bytes ?? (ask.body === undefined ? undefined : JSON.stringify(ask.body)),
+        signal: ask.signal ?? null,
+      });
+    } catch (problem) {
+      if (ask.signal?.aborted) throw problem;
+      throw new TertuliaError('unreachable', 'The server cannot be reached.');
+    }
+    if (response.ok) return response;
+    throw errorFrom(await response.json().catch(() => undefined), response.status);
+  }
+}
+
+// crypto.randomUUID is there in secure contexts only; a server in the local network may have no TLS.
+export function freshKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

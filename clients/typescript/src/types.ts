@@ -1,0 +1,278 @@
+// The forms that the server speaks: docs/contracts/api.md and docs/formats/json.md.
+
+export type Role = 'system' | 'context' | 'user' | 'assistant' | 'tool';
+export type ToolClass = 'read_only' | 'idempotent' | 'unsafe';
+export type Outcome = 'ok' | 'error' | 'denied' | 'unknown' | 'interrupted';
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Metadata = { [key: string]: Json };
+
+export interface ForkOrigin {
+  branch: string;
+  // The last message that is shared with the parent, that one included.
+  at_index: number;
+}
+
+export interface Branch {
+  id: string;
+  forked_from?: ForkOrigin;
+  label?: string;
+  description?: string;
+  tags?: string[];
+  messages: number;
+  created_at: string;
+  last_activity: string;
+}
+
+export interface Session {
+  id: string;
+  revision: number;
+  status: 'active' | 'closed';
+  end_reason?: string;
+  created_at: string;
+  last_activity: string;
+  metadata?: Metadata;
+  // Absent in lists.
+  branches?: Branch[];
+  // What the store has of it cannot be read; nothing else is known.
+  damaged?: true;
+}
+
+export interface SessionPage {
+  sessions: Session[];
+  next?: string;
+}
+
+export type Part =
+  | { kind: 'text'; text: string }
+  | { kind: 'reasoning'; text: string }
+  | { kind: 'tool_call'; tool: string; call_id: string; arguments?: Json; arguments_text?: string }
+  | { kind: 'tool_result'; tool: string; call_id: string; outcome: Outcome; output?: string }
+  | { kind: 'image'; media_type: string; asset?: string; address?: string }
+  | { kind: 'file'; media_type: string; asset?: string; address?: string };
+
+export interface Message {
+  id: string;
+  role: Role;
+  time: string;
+  author?: string;
+  origin: string;
+  source?: string;
+  tokens?: number;
+  text?: string;
+  parts?: Part[];
+  interrupted?: boolean;
+  internal?: boolean;
+  // Where it stands.
+  index: number;
+  revision: number;
+  turn: string;
+}
+
+export interface MessagePage {
+  branch: string;
+  total: number;
+  messages: Message[];
+}
+
+export interface Diff {
+  // How many messages both branches begin with.
+  common: number;
+  ours: Message[];
+  theirs: Message[];
+}
+
+export type OnBusy = 'reject' | 'queue' | 'steer' | 'interrupt';
+
+export interface TurnRequest {
+  session?: string;
+  branch?: string;
+  agent?: string;
+  message: string | { parts: Part[] };
+  on_busy?: OnBusy;
+  on_interrupted?: 'finish' | 'abandon';
+  options?: {
+    model?: string;
+    temperature?: number;
+    top_p?: number;
+    max_output_tokens?: number;
+    stop?: string[];
+    seed?: number;
+    reasoning_effort?: string;
+    instructions?: string;
+    extra_instructions?: string;
+    budget?: number;
+    tools?: false;
+    timeout_ms?: number;
+  };
+}
+
+export interface TurnOutcome {
+  turn: string;
+  session: string;
+  branch: string;
+  status: 'committed' | 'interrupted';
+  reason?: string;
+  revision: number;
+  text?: string;
+  finish?: string;
+  usage?: { input_tokens: number; cached_tokens: number; output_tokens: number; reasoning_tokens: number };
+  messages?: Message[];
+}
+
+export interface TurnsInProgress {
+  running: { turn: string; branch: string; since: string }[];
+  interrupted: { turn: string; branch: string; agent: string; since: string }[];
+}
+
+export type EventKind =
+  | 'turn_started'
+  | 'turn_committed'
+  | 'turn_interrupted'
+  | 'turn_failed'
+  | 'iteration'
+  | 'receipt'
+  | 'text_started'
+  | 'text_delta'
+  | 'text_ended'
+  | 'reasoning_started'
+  | 'reasoning_delta'
+  | 'reasoning_ended'
+  | 'tool_call_started'
+  | 'tool_call_arguments'
+  | 'tool_call_result'
+  | 'permission_asked'
+  | 'permission_given'
+  | 'retry'
+  | 'reset'
+  | 'workflow_started'
+  | 'workflow_status'
+  | 'workflow_failed'
+  | 'workflow_output'
+  | 'workflow_intermediate'
+  | 'request_info'
+  | 'warning'
+  | 'error'
+  | 'superstep_started'
+  | 'superstep_completed'
+  | 'executor_invoked'
+  | 'executor_completed'
+  | 'executor_failed'
+  | 'executor_bypassed'
+  | 'group_chat'
+  | 'handoff_sent'
+  | 'orchestrator';
+
+export interface TurnEvent {
+  turn: string;
+  // Rises within the turn, not always by one.
+  number: number;
+  time: string;
+  kind: EventKind;
+  internal?: boolean;
+  index?: number;
+  text?: string;
+  name?: string;
+  call_id?: string;
+  data?: Json;
+}
+
+export type Tier = 'system' | 'procedure' | 'knowledge' | 'episode' | 'history' | 'current' | 'tools';
+export type Fate = 'kept' | 'truncated' | 'dropped';
+
+export interface ReceiptItem {
+  tier: Tier;
+  id: string;
+  tokens: number;
+  fate: Fate;
+  reason: string;
+  score?: number;
+}
+
+export interface Receipt {
+  turn: string;
+  iteration?: number;
+  revision?: number;
+  made_at: string;
+  model?: string;
+  items?: ReceiptItem[];
+  total: number;
+  budget: number;
+  output_reserve?: number;
+  shared_prefix?: number;
+  tokenizer?: string;
+  exact?: boolean;
+}
+
+export interface Question {
+  session: string;
+  branch: string;
+  turn: string;
+  call: number;
+  kind: 'permission' | 'client_tool';
+  tool: string;
+  class: ToolClass;
+  arguments?: Json;
+  asked_at: string;
+  expires_at: string;
+}
+
+export type Choice = 'once' | 'always' | 'always_exactly' | 'deny' | 'always_deny' | 'output';
+
+export interface ToolCallRecord {
+  id: string;
+  session: string;
+  branch: string;
+  turn: string;
+  number?: number;
+  call_id: string;
+  tool: string;
+  input?: Json;
+  output?: Json;
+  error?: string;
+  called_at: string;
+  duration_us?: number;
+  class: ToolClass;
+  approval: string;
+  outcome: Outcome;
+}
+
+export interface Asset {
+  id: string;
+  media_type: string;
+  bytes: number;
+}
+
+export interface AgentInfo {
+  id: string;
+  name?: string;
+  model: string;
+  tools?: { name: string; description?: string; class: ToolClass }[];
+}
+
+export interface MemoryDocument {
+  document: string;
+  title?: string;
+  collection?: string;
+  status: 'queued' | 'running' | 'done' | 'failed';
+  chunks?: number;
+  done?: number;
+  error?: string;
+}
+
+export interface MemoryItem {
+  kind: 'knowledge' | 'fact' | 'episode';
+  id: string;
+  text: string;
+  source?: string;
+  near: 'high' | 'medium' | 'low';
+}
+
+export interface Workflow {
+  id: string;
+  name?: string;
+  description?: string;
+  graph?: {
+    nodes: { id: string; name?: string; kind?: string }[];
+    edges: { from: string; to: string; label?: string }[];
+  };
+}

@@ -1,0 +1,183 @@
+#include "call_chain.h"
+
+#include "hooks.h"
+
+namespace tertulia {
+namespace {
+
+// A pause that a cancel cuts short. Its timer is used under its mutex, by whichever thread.
+class Pause : public std::enable_shared_from_this<Pause> {
+ public:
+  explicit Pause(IoContext& context) : timer_(context) {}
+
+  void begin(Duration time, const CancelToken& cancel, std::function<void()> then) {
+    {
+      MutexLock lock(mutex_);
+      timer_.expires_after(time);
+      timer_.async_wait(
+          [self = shared_from_this(), then = std::move(then)](const boost::system::error_code&) {
+            self->end();
+            then();
+          });
+    }
+    CancelRegistration on_cancel = cancel.on_cancel([weak = weak_from_this()](CancelReason) {
+      if (const auto self = weak.lock()) self->cut();
+    });
+    MutexLock lock(mutex_);
+    if (!ended_) on_cancel_ = std::move(on_cancel);
+  }
+
+ private:
+  void cut() {
+    MutexLock lock(mutex_);
+    timer_.cancel();
+  }
+  void end() {
+    // Taken away outside of the mutex: it waits for a callback that runs.
+    CancelRegistration on_cancel;
+    MutexLock lock(mutex_);
+    ended_ = true;
+    std::swap(on_cancel, on_cancel_);
+  }
+
+  Mutex mutex_;
+  boost::asio::steady_timer timer_ TERTULIA_GUARDED_BY(mutex_);
+  CancelRegistration on_cancel_ TERTULIA_GUARDED_BY(mutex_);
+  bool ended_ TERTULIA_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+// Waits for the tool or the time, whatever comes first.
+class ToolAttempt : public std::enable_shared_from_this<ToolAttempt> {
+ public:
+  ToolAttempt(std::shared_ptr<IoContext> io, Done<ToolAnswer> done)
+      : io_(std::move(io)), timer_(*io_), done_(std::move(done)) {}
+
+  void wait(Duration time, ToolClass tool_class) {
+    MutexLock lock(mutex_);
+    timer_.expires_after(time);
+    timer_.async_wait([self = shared_from_this(), tool_class](const boost::system::error_code& error) {
+      if (!error) self->finish(timeout_answer(tool_class));
+    });
+  }
+  void finish(ToolAnswer answer) {
+    const Done<ToolAnswer> done = take();
+    if (done) done(std::move(answer));
+  }
+  // Nobody waits any more.
+  void drop() { (void)take(); }
+
+ private:
+  Done<ToolAnswer> take() {
+    MutexLock lock(mutex_);
+    timer_.cancel();
+    return std::exchange(done_, nullptr);
+  }
+
+  const std::shared_ptr<IoContext> io_;
+  Mutex mutex_;
+  // A timer is used by one thread at a time.
+  boost::asio::steady_timer timer_ TERTULIA_GUARDED_BY(mutex_);
+  Done<ToolAnswer> done_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+void CallChain::later(Duration time, std::function<void()> then) const {
+  std::make_shared<Pause>(*io)->begin(time, cancel, std::move(then));
+}
+
+NextModelCall::NextModelCall(std::shared_ptr<Chain> chain, std::size_t index)
+    : chain_(std::move(chain)), index_(index) {}
+
+void NextModelCall::operator()(ModelCall call, Done<ModelResponse> done) const {
+  if (chain_->over) {
+    done(Error(ErrorCode::kCancelled, "the turn does not wait for the model any more"));
+    return;
+  }
+  if (index_ == chain_->agent->middleware.size()) {
+    chain_->model->respond(std::move(call), std::move(done));
+    return;
+  }
+  Middleware& middleware = *chain_->agent->middleware[index_];
+  const Done<ModelResponse> once = answered_once(std::move(done), middleware.name());
+  try {
+    middleware.around_model_call(chain_->turn, std::move(call), NextModelCall(chain_, index_ + 1), once);
+  } catch (...) {
+    once(hook_exception(middleware, "around_model_call"));
+  }
+}
+
+void NextModelCall::later(Duration time, std::function<void()> then) const {
+  chain_->later(time, std::move(then));
+}
+
+NextToolCall::NextToolCall(std::shared_ptr<Chain> chain, std::size_t index)
+    : chain_(std::move(chain)), index_(index) {}
+
+void NextToolCall::operator()(Done<ToolAnswer> done) const {
+  if (index_ == chain_->agent->middleware.size()) {
+    chain_->attempt(std::move(done));
+    return;
+  }
+  Middleware& middleware = *chain_->agent->middleware[index_];
+  // Whatever a wrapper does, a call comes to an answer that the model can read.
+  const Done<ToolAnswer> once = answered_once<ToolAnswer>(
+      [done = std::move(done)](Result<ToolAnswer> answer) {
+        done(answer ? *std::move(answer) : failed_answer(answer.error().message()));
+      },
+      middleware.name());
+  try {
+    middleware.around_tool_call(chain_->turn, chain_->plan, NextToolCall(chain_, index_ + 1), once);
+  } catch (...) {
+    once(hook_exception(middleware, "around_tool_call"));
+  }
+}
+
+void NextToolCall::later(Duration time, std::function<void()> then) const {
+  chain_->later(time, std::move(then));
+}
+
+void NextToolCall::Chain::attempt(Done<ToolAnswer> done) {
+  if (over || cancel.cancelled()) {
+    done(failed_answer("The turn was interrupted before this call ran.", ToolOutcome::kInterrupted));
+    return;
+  }
+  if (tried.exchange(true) && plan.tool_class == ToolClass::kUnsafe) {
+    done(failed_answer("This tool must not run twice for one call. It was not run again."));
+    return;
+  }
+  auto one = std::make_shared<ToolAttempt>(io, std::move(done));
+  {
+    MutexLock lock(mutex_);
+    running_ = one;
+  }
+  one->wait(timeout, plan.tool_class);
+  ToolCall call = context;
+  call.deadline = min(deadline, Deadline::after(timeout, *clock));
+  call_tool(tool->tool, tool->schema, plan.arguments, std::move(call), limits, *clock,
+            [one](Result<ToolAnswer> answer) { one->finish(*std::move(answer)); });
+}
+
+void NextToolCall::Chain::stop() {
+  over = true;
+  std::shared_ptr<ToolAttempt> running;
+  {
+    MutexLock lock(mutex_);
+    running = std::exchange(running_, nullptr);
+  }
+  if (running) running->drop();
+}
+
+ToolAnswer failed_answer(std::string text, ToolOutcome outcome) {
+  ToolAnswer answer;
+  answer.text = std::move(text);
+  answer.outcome = outcome;
+  return answer;
+}
+
+ToolAnswer timeout_answer(ToolClass tool_class) {
+  return failed_answer("The tool did not answer in time. It may still take effect.",
+                       tool_class == ToolClass::kReadOnly ? ToolOutcome::kError : ToolOutcome::kUnknown);
+}
+
+}  // namespace tertulia

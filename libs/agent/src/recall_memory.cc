@@ -1,0 +1,135 @@
+// Step 2, before the first model call: what is remembered and belongs to the message.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "tertulia/memory/memory.h"
+#include "tertulia/memory/overlay.h"
+
+#include "turn_work.h"
+
+namespace tertulia {
+namespace {
+
+// What the sources and the turn that waits for them share. A source may answer when nobody waits any more.
+struct Gathering {
+  struct Answer {
+    // Which source; none: the time is up.
+    std::size_t source = SIZE_MAX;
+    Result<std::vector<ContextItem>> items = std::vector<ContextItem>();
+  };
+
+  Mailbox<Answer> answers;
+  CancelSource cancel;
+};
+using GatheringPtr = std::shared_ptr<Gathering>;
+
+Result<std::vector<ContextItem>> ask(ContextSource& source, const ContextRequest& request) {
+  try {
+    return source.retrieve(request);
+  } catch (const std::exception& error) {
+    return Error(ErrorCode::kToolFailed, std::string("it threw: ") + error.what());
+  }
+}
+
+std::string question_of(const TurnDraft& draft) {
+  std::string question;
+  for (const Message& message : draft.messages()) {
+    if (message.role() != Role::kUser) continue;
+    if (!question.empty()) question += '\n';
+    question += message.text_content();
+  }
+  return question;
+}
+
+void tell_degraded(TurnWork& work, std::string_view what, std::string why) {
+  Event event;
+  event.kind = EventKind::kContextDegraded;
+  event.name = what;
+  event.text = std::move(why);
+  work.live->log.add(std::move(event));
+}
+
+// What two sources found is shown once.
+void add_items(TurnWork& work, std::vector<ContextItem> items) {
+  for (ContextItem& item : items) {
+    const bool known = std::any_of(work.context.begin(), work.context.end(), [&](const ContextItem& other) {
+      return other.id == item.id && other.reason == FateReason::kFits;
+    });
+    if (known && item.reason == FateReason::kFits) item.reason = FateReason::kDuplicate;
+    work.context.push_back(std::move(item));
+  }
+}
+
+ContextRequest request_for(const TurnWork& work, const GatheringPtr& gathering) {
+  const Result<HistoryOverlay> overlay = overlay_in(work.state.branch);
+  return {.key = work.key,
+          .branch = work.branch,
+          .agent = work.agent->spec.id,
+          .question = question_of(work.draft),
+          .config = work.agent->spec.memory,
+          .history_hidden = overlay && overlay->hidden_before > 0,
+          .cancel = gathering->cancel.token()};
+}
+
+}  // namespace
+
+Task<void> recall_memory(TurnWork& work) {
+  const std::shared_ptr<Memory>& memory = work.agent->memory;
+  // A turn that belongs to nobody's session is shown nobody's memories.
+  if (!memory || !work.durable) co_return;
+  const auto gathering = std::make_shared<Gathering>();
+  const auto request = std::make_shared<const ContextRequest>(request_for(work, gathering));
+  const auto& sources = memory->sources();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Result<void> posted = work.engine.workers->post([gathering, request, memory, i] {
+      gathering->answers.push({i, ask(*memory->sources()[i], *request)});
+    });
+    if (!posted) gathering->answers.push({i, posted.error()});
+  }
+  boost::asio::steady_timer timer(work.engine.io, work.agent->spec.memory.retrieval_timeout);
+  timer.async_wait([gathering](const boost::system::error_code& error) {
+    if (!error) gathering->answers.push({});
+  });
+  std::vector<std::optional<Result<std::vector<ContextItem>>>> answers(sources.size());
+  for (std::size_t missing = sources.size(); missing > 0; --missing) {
+    Gathering::Answer answer = co_await take(gathering->answers);
+    if (answer.source == SIZE_MAX) break;
+    answers[answer.source] = std::move(answer.items);
+  }
+  gathering->cancel.cancel(CancelReason::kDeadline);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!answers[i]) {
+      tell_degraded(work, sources[i]->name(), "it took longer than this turn waits for it");
+    } else if (!*answers[i]) {
+      tell_degraded(work, sources[i]->name(), std::string(answers[i]->error().message()));
+    } else {
+      add_items(work, **std::move(answers[i]));
+    }
+  }
+}
+
+Task<Result<void>> add_episode(TurnWork& work) {
+  const std::shared_ptr<Memory>& memory = work.agent->memory;
+  if (!memory || !work.durable || !work.ended || !work.agent->spec.memory.episodic_enabled) {
+    co_return Result<void>();
+  }
+  const BranchHead head{
+      .id = work.branch, .forked_from = work.forked_from, .message_count = work.transcript.size()};
+  const std::vector<Message> turn(work.draft.messages().begin(), work.draft.messages().end());
+  using Made = std::optional<Record>;
+  const auto make = [&](Done<Made> done) {
+    const Result<void> posted = work.engine.workers->post([=, &work] {
+      done(memory->episodic().record_of_span(work.key, head, *work.ended,
+                                             work.agent->spec.memory.episodic_pii_detection, turn));
+    });
+    if (!posted) done(posted.error());
+  };
+  TERTULIA_CO_TRY_AS(Made record, co_await await<Made>(make));
+  if (record) work.receipts.push_back(*std::move(record));
+  co_return Result<void>();
+}
+
+}  // namespace tertulia

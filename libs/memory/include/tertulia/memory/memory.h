@@ -1,0 +1,84 @@
+// Memory: everything an agent remembers beside the conversation it is in.
+//
+//   auto memory = std::make_shared<Memory>(store, real_env());
+//   memory->add_source(knowledge_source(semantic_memory));
+//   auto agent = AgentBuilder().with_session_store(store).with_memory_of(memory).build().value();
+//
+// For each turn its sources are asked at the same time, each with a deadline; what is late or broken is
+// missing from that turn and told by an event, and the turn goes on. When a session ends, what was said
+// becomes an episode.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tertulia/base/env.h"
+#include "tertulia/base/result.h"
+#include "tertulia/memory/context_source.h"
+#include "tertulia/memory/episodic_memory.h"
+#include "tertulia/memory/lifecycle.h"
+#include "tertulia/memory/procedural_memory.h"
+#include "tertulia/model/embedder.h"
+#include "tertulia/store/store.h"
+#include "tertulia/tools/tool.h"
+
+namespace tertulia {
+
+struct MemoryOptions {
+  // Null: static_embedder().
+  std::shared_ptr<Embedder> embedder{};
+};
+
+// What was erased, and where.
+struct ErasedMemory {
+  EraseReport sessions;
+  std::size_t episodes = 0;
+  std::size_t items = 0;
+  // Texts of past prompts, in sessions that stay.
+  std::size_t prompt_parts = 0;
+};
+
+// Concurrency: any thread. What blocks says so.
+class Memory {
+ public:
+  // Env must outlive it.
+  Memory(std::shared_ptr<Store> store, Env& env, MemoryOptions options = {});
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  Store& store() const;
+  EpisodicMemory& episodic() const;
+  ProceduralMemory& procedural() const;
+
+  // Procedures and episodes, then what was added. Add before the first turn.
+  void add_source(std::shared_ptr<ContextSource> source);
+  const std::vector<std::shared_ptr<ContextSource>>& sources() const;
+
+  // Blocks. See lifecycle.h.
+  Result<CloseReport> close(const SessionKey& key, EndReason reason, bool mask_personal_data = false);
+  Result<ReapReport> reap(const ReapLimits& limits = {});
+
+  // A message always stays in the views of its branch, whatever the budget. kNoMessage if it is not there.
+  Result<void> pin(const SessionKey& key, const BranchId& branch, const MessageId& message,
+                   bool pinned = true);
+
+  // Everything of a user: sessions with their episodes, receipts and journals, and what was remembered. Can
+  // be called again if it was cut. Blocks.
+  Result<ErasedMemory> erase_owner(const TenantId& tenant, const OwnerId& owner);
+  // One session, and what was remembered from it: facts and chunks that came only from its messages.
+  Result<ErasedMemory> erase_session(const SessionKey& key);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// A read_only tool `search_memory` with which a model looks up what is known and what was said before, in the
+// memory of the user that it speaks with.
+ToolPtr search_memory_tool(std::shared_ptr<Memory> memory);
+
+}  // namespace tertulia

@@ -1,0 +1,229 @@
+// What is worth remembering of a conversation, taken from what was said.
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "tertulia/memory/episodic_memory.h"
+
+namespace tertulia {
+namespace {
+
+constexpr std::size_t kSummaryBytes = 600;
+constexpr std::size_t kSentenceBytes = 240;
+constexpr std::size_t kShortestWord = 4;
+constexpr std::size_t kFewestDigits = 7;
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80U ||
+         c == '\'';
+}
+
+std::string trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
+}
+
+// Cut at the ends of sentences and lines.
+std::vector<std::string> sentences_of(std::string_view text) {
+  std::vector<std::string> sentences;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool stop = (text[i] == '.' || text[i] == '!' || text[i] == '?') &&
+                      (i + 1 == text.size() || text[i + 1] == ' ' || text[i + 1] == '\n');
+    if (!stop && text[i] != '\n' && i + 1 != text.size()) continue;
+    std::string sentence = trimmed(text.substr(begin, i + 1 - begin));
+    if (!sentence.empty()) sentences.push_back(std::move(sentence));
+    begin = i + 1;
+  }
+  return sentences;
+}
+
+std::vector<std::string> words_of(std::string_view sentence) {
+  std::vector<std::string> words;
+  std::string word;
+  const auto close = [&] {
+    if (word.size() >= kShortestWord) words.push_back(word);
+    word.clear();
+  };
+  for (const char c : sentence) {
+    if (is_word(c)) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else {
+      close();
+    }
+  }
+  close();
+  return words;
+}
+
+struct Sentence {
+  std::string text;
+  std::size_t place = 0;
+  double weight = 0;
+};
+
+// By how often what it speaks of comes up; long sentences have no advantage.
+void weigh(std::vector<Sentence>& sentences) {
+  std::map<std::string, double> frequency;
+  std::vector<std::vector<std::string>> words;
+  words.reserve(sentences.size());
+  for (const Sentence& sentence : sentences) {
+    words.push_back(words_of(sentence.text));
+    for (const std::string& word : std::set<std::string>(words.back().begin(), words.back().end())) {
+      frequency[word] += 1;
+    }
+  }
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    double sum = 0;
+    for (const std::string& word : words[i]) sum += std::log1p(frequency[word]);
+    sentences[i].weight = sum / std::sqrt(static_cast<double>(words[i].size()) + 3);
+  }
+}
+
+std::vector<Sentence> candidates(std::span<const Message> messages) {
+  std::vector<Sentence> sentences;
+  std::set<std::string> seen;
+  for (const Message& message : messages) {
+    if (message.internal() || (message.role() != Role::kUser && message.role() != Role::kAssistant)) continue;
+    for (std::string& text : sentences_of(message.text_content())) {
+      if (text.size() > kSentenceBytes || !seen.insert(text).second) continue;
+      sentences.push_back({.text = std::move(text), .place = sentences.size()});
+    }
+  }
+  return sentences;
+}
+
+bool speaks_of_oneself(std::string_view sentence) {
+  if (sentence.ends_with('?')) return false;
+  std::string lower = " ";
+  for (const char c : sentence) {
+    lower += c == ',' || c == '.' || c == '!'
+                 ? ' '
+                 : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  lower += ' ';
+  for (const std::string_view sign :
+       {" i am ", " i'm ", " i live ", " i work ", " i have ", " i like ", " i love ", " i hate ",
+        " i prefer ", " i need ", " i moved ", " i was born ", " my ", " call me ", " i study ", " i play ",
+        " i use "}) {
+    if (lower.find(sign) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool is_number_sign(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == ' ' || c == '-';
+}
+
+}  // namespace
+
+std::string extractive_summary(std::span<const Message> messages, std::size_t most) {
+  std::vector<Sentence> sentences = candidates(messages);
+  weigh(sentences);
+  std::sort(sentences.begin(), sentences.end(), [](const Sentence& a, const Sentence& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.place < b.place;
+  });
+  std::size_t bytes = 0;
+  std::vector<Sentence> chosen;
+  for (Sentence& sentence : sentences) {
+    if (chosen.size() == most) break;
+    if (bytes + sentence.text.size() + 1 > kSummaryBytes) continue;
+    bytes += sentence.text.size() + 1;
+    chosen.push_back(std::move(sentence));
+  }
+  std::sort(chosen.begin(), chosen.end(),
+            [](const Sentence& a, const Sentence& b) { return a.place < b.place; });
+  std::string summary;
+  for (const Sentence& sentence : chosen) {
+    if (!summary.empty()) summary += ' ';
+    summary += sentence.text;
+  }
+  return summary;
+}
+
+std::vector<std::string> key_facts_of(std::span<const Message> messages, std::size_t most) {
+  std::vector<std::string> facts;
+  for (const Message& message : messages) {
+    if (message.role() != Role::kUser || message.internal()) continue;
+    for (std::string& sentence : sentences_of(message.text_content())) {
+      if (facts.size() == most) return facts;
+      if (sentence.size() > kSentenceBytes || !speaks_of_oneself(sentence)) continue;
+      if (std::find(facts.begin(), facts.end(), sentence) == facts.end())
+        facts.push_back(std::move(sentence));
+    }
+  }
+  return facts;
+}
+
+std::string mask_personal_data(std::string_view text) {
+  std::string masked;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool starts_word = i == 0 || !is_word(text[i - 1]);
+    if (starts_word && (std::isdigit(static_cast<unsigned char>(text[i])) != 0 || text[i] == '+')) {
+      std::size_t end = i + 1;
+      while (end < text.size() && is_number_sign(text[end])) ++end;
+      while (end > i && std::isdigit(static_cast<unsigned char>(text[end - 1])) == 0) --end;
+      const auto digits = std::count_if(
+          text.begin() + static_cast<std::ptrdiff_t>(i), text.begin() + static_cast<std::ptrdiff_t>(end),
+          [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+      if (static_cast<std::size_t>(digits) >= kFewestDigits) {
+        masked += "[number]";
+        i = end;
+        continue;
+      }
+    }
+    std::size_t end = i;
+    while (end < text.size() && std::isspace(static_cast<unsigned char>(text[end])) == 0) ++end;
+    const std::string_view word = text.substr(i, end - i);
+    const std::size_t at = word.find('@');
+    if (starts_word && at != std::string_view::npos && at > 0 &&
+        word.find('.', at) != std::string_view::npos) {
+      masked += "[email]";
+      i = end;
+      continue;
+    }
+    masked += text[i++];
+  }
+  return masked;
+}
+
+Episode make_episode(const EpisodeParts& parts) {
+  Episode episode{.id = parts.id,
+                  .session = parts.session,
+                  .branch = parts.branch,
+                  .span = {.first = parts.first, .last = parts.first + parts.messages.size() - 1},
+                  .opened_at = parts.messages.front().time(),
+                  .closed_at = parts.closed_at,
+                  .end_reason = parts.reason,
+                  .summary = extractive_summary(parts.messages),
+                  .key_facts = key_facts_of(parts.messages),
+                  .message_count = parts.messages.size(),
+                  .turn_count = parts.turns};
+  for (const Message& message : parts.messages) {
+    Tokens& side = message.role() == Role::kAssistant ? episode.output_tokens : episode.input_tokens;
+    side = side + message.tokens();
+    for (std::size_t i = 0; i < message.part_count(); ++i) {
+      if (message.part(i).kind == PartKind::kToolCall) ++episode.tool_call_count;
+    }
+  }
+  if (parts.mask_personal_data) {
+    episode.summary = mask_personal_data(episode.summary);
+    for (std::string& fact : episode.key_facts) fact = mask_personal_data(fact);
+  }
+  return episode;
+}
+
+std::string text_of_episode(const Episode& episode) {
+  std::string text = episode.summary;
+  for (const std::string& fact : episode.key_facts) {
+    if (text.find(fact) != std::string::npos) continue;
+    if (!text.empty()) text += ' ';
+    text += fact;
+  }
+  return text;
+}
+
+}  // namespace tertulia

@@ -1,0 +1,109 @@
+#include "tertulia/memory/knowledge_source.h"
+
+#include <utility>
+
+#include "memory_sources.h"
+
+namespace tertulia {
+namespace {
+
+// What was found besides, told in the receipt with the reason why it is not shown.
+constexpr std::size_t kAlsoFound = 3;
+
+std::string source_of(const Recalled& found) {
+  if (found.item.kind == MemoryKind::kFact) return "what is known since " + day_of(found.item.time);
+  std::string source = found.item.source;
+  for (const std::string& heading : found.item.heading_path) source += " › " + heading;
+  return source;
+}
+
+class KnowledgeSource final : public ContextSource {
+ public:
+  KnowledgeSource(std::shared_ptr<SemanticMemory> semantic, std::shared_ptr<Store> store,
+                  std::vector<std::string> shared)
+      : semantic_(std::move(semantic)), store_(std::move(store)), shared_(std::move(shared)) {}
+
+  std::string_view name() const override { return "knowledge"; }
+
+  Result<std::vector<ContextItem>> retrieve(const ContextRequest& request) override {
+    std::vector<ContextItem> items;
+    const MemoryConfig& config = request.config;
+    if (!config.semantic_enabled || config.semantic_top_k == 0) return items;
+    TERTULIA_TRY_AS(const std::vector<CollectionId> collections, collections(request.key, request.agent));
+    TERTULIA_TRY_AS(const std::vector<Recalled> found,
+                    semantic_->recall(collections, request.question,
+                                      {.top_k = config.semantic_top_k + kAlsoFound,
+                                       .hybrid = config.semantic_hybrid,
+                                       .cancel = request.cancel}));
+    for (const Recalled& one : found) {
+      ContextItem item{.tier = Tier::kKnowledge,
+                       .id = one.item.id,
+                       .source = source_of(one),
+                       .text = one.text,
+                       .score = one.score};
+      if (one.score < config.semantic_min_score) item.reason = FateReason::kLowScore;
+      if (items.size() >= config.semantic_top_k && item.reason == FateReason::kFits) {
+        item.reason = FateReason::kTierLimit;
+      }
+      items.push_back(std::move(item));
+    }
+    return items;
+  }
+
+  Result<std::size_t> forget_messages(const TenantId& tenant, const OwnerId& owner,
+                                      std::span<const MessageId> messages) override {
+    std::size_t count = 0;
+    TERTULIA_TRY_AS(const OwnerId everybody, OwnerId::parse("~shared"));
+    for (const OwnerId& whose : {owner, everybody}) {
+      SessionQuery query{.tenant = tenant, .owner = whose, .own_too = true, .limit = 1'000};
+      do {
+        TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
+        for (const SessionSummary& session : page.sessions) {
+          if (!session.key.session.text().starts_with("~memory.")) continue;
+          TERTULIA_TRY_AS(const ForgetReport report,
+                          semantic_->forget({tenant, whose, session.key.session},
+                                            {.messages = {messages.begin(), messages.end()}}));
+          count += report.removed + report.changed;
+        }
+        query.cursor = std::move(page.next);
+      } while (!query.cursor.empty());
+    }
+    return count;
+  }
+
+  void drop_owner(const TenantId& tenant, const OwnerId& owner) override {
+    semantic_->drop_owner(tenant, owner);
+  }
+
+ private:
+  Result<std::vector<CollectionId>> collections(const SessionKey& key, const AgentId& agent) const {
+    std::vector<CollectionId> all;
+    TERTULIA_TRY_AS(CollectionId mine, user_collection(key.tenant, key.owner));
+    all.push_back(std::move(mine));
+    if (!agent.empty()) {
+      TERTULIA_TRY_AS(CollectionId ours, user_collection(key.tenant, key.owner, agent));
+      all.push_back(std::move(ours));
+      TERTULIA_TRY_AS(CollectionId its, agent_collection(key.tenant, agent));
+      all.push_back(std::move(its));
+    }
+    for (const std::string& name : shared_) {
+      TERTULIA_TRY_AS(CollectionId one, shared_collection(key.tenant, name));
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+  std::shared_ptr<SemanticMemory> semantic_;
+  std::shared_ptr<Store> store_;
+  std::vector<std::string> shared_;
+};
+
+}  // namespace
+
+std::shared_ptr<ContextSource> knowledge_source(std::shared_ptr<SemanticMemory> semantic,
+                                                std::shared_ptr<Store> store,
+                                                std::vector<std::string> shared) {
+  return std::make_shared<KnowledgeSource>(std::move(semantic), std::move(store), std::move(shared));
+}
+
+}  // namespace tertulia

@@ -1,0 +1,55 @@
+// The inside of SemanticMemory: which collections are open, and who may touch them when.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "tertulia/base/uuid.h"
+#include "tertulia/memory/semantic_memory.h"
+
+#include "collection_state.h"
+
+namespace tertulia {
+
+// One collection in use. Writers go one after the other (`writing`); the state itself is locked only while it
+// is looked at or changed, never while the store or the embedder is waited for.
+struct OpenCollection {
+  explicit OpenCollection(CollectionState loaded) : state(std::move(loaded)) {}
+
+  std::mutex writing;
+  std::shared_mutex looking;
+  CollectionState state;
+};
+
+struct SemanticMemory::Impl {
+  Impl(Store& the_store, Env& the_env, std::shared_ptr<Embedder> the_embedder, SemanticOptions the_options);
+
+  // Reads it on first use.
+  Result<std::shared_ptr<OpenCollection>> open(const CollectionId& id);
+  // Reads it again, after another process has written.
+  Result<void> reload(const CollectionId& id, OpenCollection& collection);
+  // Makes the session if there is none. Called by writers.
+  Result<void> ensure_exists(const CollectionId& id, OpenCollection& collection);
+
+  // Its chunks, without their vectors; writes how many, and a new generation, into `source`.
+  Result<std::vector<StoredItem>> cut(const Document& document, const MemoryWriter& writer,
+                                      const IngestOptions& given, StoredSource& source);
+
+  Store& store;
+  Env& env;
+  std::shared_ptr<Embedder> embedder;
+  SemanticOptions options;
+  UuidMaker ids;
+
+  std::mutex mutex;
+  std::map<CollectionId, std::shared_ptr<OpenCollection>> collections;
+};
+
+// How often a writer begins again because another process wrote meanwhile.
+inline constexpr int kWriteAttempts = 4;
+
+}  // namespace tertulia

@@ -1,0 +1,202 @@
+#include "tertulia/memory/semantic_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tertulia/base/check.h"
+
+#include "semantic_impl.h"
+
+namespace tertulia {
+namespace {
+
+std::shared_ptr<const Tokenizer> default_tokenizer() {
+  Result<std::shared_ptr<const Tokenizer>> tokenizer = tokenizer_named("o200k_base");
+  TERTULIA_CHECK(tokenizer.ok(), "the library holds o200k_base");
+  return *std::move(tokenizer);
+}
+
+bool wanted(const MemoryItem& item, const RecallOptions& options, Time as_of) {
+  if (!options.kinds.empty() &&
+      std::find(options.kinds.begin(), options.kinds.end(), item.kind) == options.kinds.end()) {
+    return false;
+  }
+  if (item.kind != MemoryKind::kFact) return true;
+  return item.time <= as_of && (!item.valid_until || as_of < *item.valid_until);
+}
+
+// The text of a chunk with those around it; what two of them share stands once.
+std::string joined_text(const CollectionState& state, const std::string& id, std::size_t reach) {
+  const StoredItem& self = state.items.at(id);
+  if (reach == 0 || self.item.kind != MemoryKind::kChunk) return self.item.text;
+  const auto& chunks = state.chunks.at(self.item.source);
+  auto first = chunks.find(self.item.place);
+  auto last = first;
+  for (std::size_t i = 0; i < reach && first != chunks.begin(); ++i) --first;
+  for (std::size_t i = 0; i < reach && std::next(last) != chunks.end(); ++i) ++last;
+  std::string text;
+  std::uint64_t end = 0;
+  for (auto at = first;; ++at) {
+    const StoredItem& chunk = state.items.at(at->second);
+    const std::uint64_t shared = text.empty() || end <= chunk.offset ? 0 : end - chunk.offset;
+    if (shared < chunk.item.text.size()) text += chunk.item.text.substr(shared);
+    end = chunk.offset + chunk.item.text.size();
+    if (at == last) return text;
+  }
+}
+
+Fact fact_of(const MemoryItem& item) {
+  return {item.id, item.text, item.sources, item.time, item.valid_until, item.superseded_by};
+}
+
+}  // namespace
+
+std::string_view name_of(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::kChunk:
+      return "chunk";
+    case MemoryKind::kFact:
+      return "fact";
+    case MemoryKind::kTurn:
+      return "turn";
+  }
+  return "invalid";
+}
+
+SemanticMemory::Impl::Impl(Store& the_store, Env& the_env, std::shared_ptr<Embedder> the_embedder,
+                           SemanticOptions the_options)
+    : store(the_store),
+      env(the_env),
+      embedder(std::move(the_embedder)),
+      options(std::move(the_options)),
+      ids(env.clock(), env.random()) {
+  if (!options.tokenizer) options.tokenizer = default_tokenizer();
+}
+
+Result<std::shared_ptr<OpenCollection>> SemanticMemory::Impl::open(const CollectionId& id) {
+  {
+    const std::lock_guard lock(mutex);
+    if (auto found = collections.find(id); found != collections.end()) return found->second;
+  }
+  // Two that come at once both read it; one of the two is kept.
+  TERTULIA_TRY_AS(CollectionState state, load_collection(store, id, embedder->info()));
+  auto opened = std::make_shared<OpenCollection>(std::move(state));
+  const std::lock_guard lock(mutex);
+  return collections.try_emplace(id, std::move(opened)).first->second;
+}
+
+Result<void> SemanticMemory::Impl::reload(const CollectionId& id, OpenCollection& collection) {
+  TERTULIA_TRY_AS(CollectionState state, load_collection(store, id, embedder->info()));
+  const std::unique_lock lock(collection.looking);
+  collection.state = std::move(state);
+  return {};
+}
+
+Result<void> SemanticMemory::Impl::ensure_exists(const CollectionId& id, OpenCollection& collection) {
+  if (collection.state.exists) return {};
+  Result<void> made = create_collection(store, id, embedder->info(), env.clock().now());
+  if (!made && made.error().code() != ErrorCode::kSessionExists) return made;
+  return reload(id, collection);
+}
+
+SemanticMemory::SemanticMemory(Store& store, Env& env, std::shared_ptr<Embedder> embedder,
+                               SemanticOptions options)
+    : impl_(std::make_unique<Impl>(store, env, std::move(embedder), std::move(options))) {}
+SemanticMemory::~SemanticMemory() = default;
+
+const EmbedderInfo& SemanticMemory::embedder() const { return impl_->embedder->info(); }
+
+Result<std::vector<Recalled>> SemanticMemory::recall(std::span<const CollectionId> collections,
+                                                     std::string_view question,
+                                                     const RecallOptions& options) {
+  TERTULIA_TRY_AS(std::vector<Vector> vectors,
+                  embed(*impl_->embedder, EmbedCall{.texts = {std::string(question)},
+                                                    .cancel = options.cancel,
+                                                    .deadline = options.deadline}));
+  const Time as_of = options.as_of.value_or(impl_->env.clock().now());
+  std::vector<Recalled> all;
+  for (const CollectionId& id : collections) {
+    TERTULIA_TRY(options.cancel.check());
+    TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
+    const std::shared_lock lock(collection->looking);
+    const CollectionState& state = collection->state;
+    const IndexQuery query{.text = std::string(question),
+                           .vector = vectors.front(),
+                           .top_k = options.top_k,
+                           .min_score = options.min_score,
+                           .words = options.hybrid,
+                           .filter = [&](std::string_view item) {
+                             return wanted(state.items.find(item)->second.item, options, as_of);
+                           }};
+    for (const Found& found : state.index.search(query)) {
+      const StoredItem& stored = state.items.at(found.id);
+      std::string text = joined_text(state, found.id, options.neighbours);
+      const std::size_t tokens =
+          options.neighbours == 0 ? stored.tokens : impl_->options.tokenizer->count(text);
+      all.push_back({id, stored.item, std::move(text), tokens, found.score});
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Recalled& one, const Recalled& other) {
+    return one.score != other.score ? one.score > other.score : one.item.id < other.item.id;
+  });
+  std::vector<Recalled> kept;
+  std::size_t tokens = 0;
+  for (Recalled& one : all) {
+    if (kept.size() == options.top_k) break;
+    if (options.max_tokens > 0 && tokens + one.tokens > options.max_tokens) continue;
+    tokens += one.tokens;
+    kept.push_back(std::move(one));
+  }
+  return kept;
+}
+
+Result<void> SemanticMemory::prepare(const CollectionId& id) {
+  TERTULIA_TRY(impl_->open(id));
+  return {};
+}
+
+Result<ItemPage> SemanticMemory::list(const CollectionId& id, std::size_t limit, std::string_view cursor) {
+  TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
+  const std::shared_lock lock(collection->looking);
+  ItemPage page;
+  for (auto at = collection->state.items.upper_bound(cursor); at != collection->state.items.end(); ++at) {
+    if (page.items.size() == limit) {
+      page.next = page.items.empty() ? "" : page.items.back().id;
+      break;
+    }
+    page.items.push_back(at->second.item);
+  }
+  return page;
+}
+
+Result<std::vector<Fact>> SemanticMemory::facts(const CollectionId& id, std::optional<Time> as_of) {
+  TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
+  const Time time = as_of.value_or(impl_->env.clock().now());
+  const std::shared_lock lock(collection->looking);
+  std::vector<Fact> facts;
+  for (const auto& [name, stored] : collection->state.items) {
+    if (stored.item.kind != MemoryKind::kFact) continue;
+    if (Fact fact = fact_of(stored.item); fact.holds_at(time)) facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+Result<EraseReport> SemanticMemory::forget_all(const CollectionId& id) {
+  TERTULIA_TRY_AS(EraseReport report, erase(impl_->store, {id.tenant, id.owner, id.session}));
+  drop(id);
+  return report;
+}
+
+void SemanticMemory::drop(const CollectionId& id) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->collections.erase(id);
+}
+
+void SemanticMemory::drop_owner(const TenantId& tenant, const OwnerId& owner) {
+  const std::lock_guard lock(impl_->mutex);
+  std::erase_if(impl_->collections, [&](const auto& entry) {
+    return entry.first.tenant == tenant && entry.first.owner == owner;
+  });
+}
+
+}  // namespace tertulia

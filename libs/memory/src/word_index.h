@@ -1,0 +1,44 @@
+// Which items hold which words, and how much a word says (BM25).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace tertulia {
+
+// Labels are dense numbers from 0. A value; const functions from any number of threads at a time.
+class WordIndex {
+ public:
+  // `label` must not be there.
+  void add(std::uint32_t label, std::span<const std::string> terms);
+  // Costs a pass over the items of each word that one of them has: many at once cost little more than one.
+  void remove(std::span<const std::uint32_t> labels);
+
+  // Terms of an item, repetitions counted.
+  std::uint32_t length(std::uint32_t label) const { return lengths_[label]; }
+  double average_length() const { return count_ == 0 ? 0 : double(total_length_) / double(count_); }
+
+  // Adds to scores[label] what the terms weigh in each item that has one, as a share of what an item with all
+  // of them could have: 0 to about 1. The labels that got something, each once. `scores` must be zeros.
+  std::vector<std::uint32_t> score(std::span<const std::string> terms, std::vector<float>& scores) const;
+
+ private:
+  struct Posting {
+    std::uint32_t label;
+    std::uint32_t times;
+  };
+
+  std::unordered_map<std::string, std::uint32_t> ids_;
+  std::vector<std::vector<Posting>> postings_;
+  // The terms of each item, and how many they are: apart, since a search needs only the lengths.
+  std::vector<std::vector<std::uint32_t>> terms_;
+  std::vector<std::uint32_t> lengths_;
+  std::size_t count_ = 0;
+  std::uint64_t total_length_ = 0;
+};
+
+}  // namespace tertulia

@@ -1,0 +1,216 @@
+#include "tertulia/workflow/agent_node.h"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "caught.h"
+#include "engine_parts.h"
+#include "node_call.h"
+
+namespace tertulia {
+namespace {
+
+std::string text_in(const Json& value) {
+  if (value.as_string() != nullptr) return *value.as_string();
+  const JsonObject* object = value.as_object();
+  const Json* text = object == nullptr ? nullptr : object->find("text");
+  return text == nullptr || text->as_string() == nullptr ? std::string() : *text->as_string();
+}
+
+void hand_on(NodeContext& context, const std::string& text) {
+  context.send(ConversationUpdate{.from = context.node(), .text = text});
+  context.output(text);
+}
+
+// One turn of an agent, in the name of a node. Lives until it has answered.
+class Speaking : public std::enable_shared_from_this<Speaking> {
+ public:
+  Speaking(NodeCall& call, std::shared_ptr<const AgentNodeOptions> options, Done<void> done)
+      : call_(call), speaker_(*call.spec().speaker), options_(std::move(options)), done_(std::move(done)) {}
+
+  Result<void> begin() {
+    const StepView& step = call_.view();
+    thread_ = step.durable ? speaker_.thread : ThreadKind::kShared;
+    TERTULIA_TRY_AS(view_, call_.conversation().view_for(call_.node(), thread_));
+    TERTULIA_TRY(hear_text());
+    binding_ = call_.conversation().resolve_thread(call_.node());
+    TERTULIA_TRY(call_.conversation().replay_to_thread(binding_, view_, step.options->resume_thread));
+    Input input;
+    for (const Message& message : view_.delta) {
+      TERTULIA_TRY_AS(Message with_id, identified(message));
+      input.messages.push_back(std::move(with_id));
+    }
+    Engine& engine = *step.parts->engine;
+    RunOptions options = options_->run;
+    options.tenant = step.key.tenant;
+    options.owner = step.key.owner;
+    options.branch.reset();
+    if (thread_ == ThreadKind::kShared) {
+      branch_.transcript = std::move(view_.history);
+      run_.emplace(engine.run_on(speaker_.agent, std::move(input), &branch_, std::move(options)));
+    } else {
+      options.branch = step.threads->at(call_.node());
+      options.idempotency_key = call_.key();
+      options.on_busy = OnBusy::kQueue;
+      run_.emplace(engine.run(speaker_.agent, std::move(input), step.key.session.text(), std::move(options)));
+    }
+    cancel_ = call_.cancel().on_cancel([weak = weak_from_this()](CancelReason) {
+      if (const auto self = weak.lock()) self->run_->cancel();
+    });
+    return {};
+  }
+
+  // Reads events as they come; the next one may be there before next() returns.
+  void read() {
+    while (true) {
+      auto met = std::make_shared<std::atomic<bool>>(false);
+      run_->next([self = shared_from_this(), met](Result<std::optional<Event>> event) {
+        if (!event || !*event) {
+          // Not here: the Run must not be asked or destroyed inside of its own completion.
+          self->end_on_pool();
+          return;
+        }
+        self->forward(**std::move(event));
+        if (met->exchange(true)) self->read();
+      });
+      if (!met->exchange(true)) return;
+    }
+  }
+
+ private:
+  // Text that was sent to the node, or answered to it, is said by the user before it speaks.
+  Result<void> hear_text() {
+    const WorkflowMessage& message = call_.message();
+    if (call_.answer() == nullptr && message.type != message_type<std::string>()) return {};
+    const std::string text = text_in(message.data);
+    if (text.empty()) return {};
+    const StepView& step = call_.view();
+    TERTULIA_TRY_AS(Message heard, Message::text(MessageId(step.parts->uuids.make()), Role::kUser, text,
+                                                 step.parts->clock().now()));
+    if (view_.delta.size() == 1 && view_.delta[0].id().empty()) view_.delta.clear();
+    view_.delta.push_back(heard);
+    if (!options_->silent) call_.effects().said.push_back(std::move(heard));
+    return {};
+  }
+
+  Result<Message> identified(const Message& message) const {
+    if (!message.id().empty()) return message;
+    const StepView& step = call_.view();
+    return Message::text(MessageId(step.parts->uuids.make()), message.role(), message.text_content(),
+                         step.parts->clock().now());
+  }
+
+  // Turns tell of themselves; who watches a workflow wants the words, the tools and the questions.
+  void forward(Event event) {
+    switch (event.kind) {
+      case EventKind::kTextStarted:
+      case EventKind::kTextDelta:
+      case EventKind::kTextEnded:
+      case EventKind::kReasoningStarted:
+      case EventKind::kReasoningDelta:
+      case EventKind::kReasoningEnded:
+      case EventKind::kRetry:
+      case EventKind::kReset:
+        event.name = call_.node();
+        break;
+      case EventKind::kToolCallStarted:
+      case EventKind::kToolCallArguments:
+      case EventKind::kToolCallResult:
+      case EventKind::kPermissionAsked:
+      case EventKind::kPermissionGiven:
+        break;
+      default:
+        return;
+    }
+    call_.tell(std::move(event));
+  }
+
+  void end_on_pool() {
+    const auto ended = call_.view().parts->pool->post([self = shared_from_this()] { self->end(); });
+    if (!ended) end();
+  }
+
+  void end() {
+    Result<TurnOutcome> outcome = run_->result();
+    Result<void> taken = caught("node '" + call_.node() + "'", [&]() -> Result<void> {
+      if (!outcome) return outcome.error();
+      return take(*outcome);
+    });
+    // A node that has answered may be gone.
+    const Done<void> done = std::move(done_);
+    cancel_ = {};
+    done(std::move(taken));
+  }
+
+  Result<void> take(const TurnOutcome& outcome) {
+    TERTULIA_TRY_AS(std::vector<Message> said,
+                    call_.conversation().merge_response(binding_, view_, outcome.messages));
+    if (!options_->silent) call_.say(std::move(said));
+    call_.effects().binding = binding_;
+    call_.effects().durable_turn = thread_ != ThreadKind::kShared;
+    if (outcome.status == TurnStatus::kInterrupted) {
+      TERTULIA_TRY(call_.cancel().check());
+      return Error(ErrorCode::kTurnInterrupted,
+                   "the turn of '" + call_.node() + "' was interrupted: " + outcome.reason);
+    }
+    if (options_->after) return options_->after(outcome, call_);
+    if (options_->review) {
+      call_.request_info(JsonObject{{"kind", "review"}, {"from", call_.node()}, {"text", outcome.text}});
+      return {};
+    }
+    hand_on(call_, outcome.text);
+    return {};
+  }
+
+  NodeCall& call_;
+  const Speaker& speaker_;
+  const std::shared_ptr<const AgentNodeOptions> options_;
+  Done<void> done_;
+  ThreadKind thread_ = ThreadKind::kShared;
+  ConversationView view_;
+  ThreadBinding binding_;
+  Branch branch_;
+  std::optional<Run> run_;
+  CancelRegistration cancel_;
+};
+
+}  // namespace
+
+Node agent_node(AgentDefinitionPtr agent, AgentNodeOptions options) {
+  const bool tools = agent->tools && !agent->tools->snapshot()->entries().empty();
+  Node node;
+  node.id = options.id.empty() ? agent->spec.id.text() : options.id;
+  node.accepts = {message_type<ConversationUpdate>(), {}};
+  node.sends = {message_type<ConversationUpdate>()};
+  node.on_failure = options.on_failure;
+  Speaker speaker{.agent = agent,
+                  .description = agent->spec.name,
+                  .thread = options.thread.value_or(tools ? ThreadKind::kOwn : ThreadKind::kShared),
+                  .policy = options.policy,
+                  .selection = options.selection};
+  // Without tools and without a branch of its own nothing happens but that a model is asked.
+  node.harmless = !tools && speaker.thread == ThreadKind::kShared;
+  node.kind = (options.review ? "reviewed agent " : "agent ") + agent->spec.id.text() + ", thread " +
+              std::string(name_of(speaker.thread));
+  node.speaker = std::move(speaker);
+  auto shared = std::make_shared<const AgentNodeOptions>(std::move(options));
+  node.body = [shared](NodeContext& context, const Done<void>& done) {
+    const InfoAnswer* answer = context.answer();
+    if (answer != nullptr && text_in(answer->answer).empty()) {
+      // Nothing to say: a review is passed, any other question is closed.
+      if (shared->review) hand_on(context, text_in(answer->request.data));
+      return done({});
+    }
+    auto speaking = std::make_shared<Speaking>(static_cast<NodeCall&>(context), shared, done);
+    if (auto begun = speaking->begin(); !begun) return done(std::move(begun).error());
+    speaking->read();
+  };
+  return node;
+}
+
+Node agent_node(const Agent& agent, AgentNodeOptions options) {
+  return agent_node(agent.definition_ptr(), std::move(options));
+}
+
+}  // namespace tertulia

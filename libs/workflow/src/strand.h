@@ -1,0 +1,59 @@
+// A Strand: jobs that run one at a time, in order, on the threads of a pool.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "tertulia/base/executor.h"
+#include "tertulia/base/thread_annotations.h"
+
+namespace tertulia {
+
+// Copies are the same strand. Concurrency: any thread.
+class Strand {
+ public:
+  explicit Strand(Executor& pool) : state_(std::make_shared<State>(pool)) {}
+
+  // `job` runs later, never inside this call.
+  void post(std::function<void()> job) {
+    {
+      MutexLock lock(state_->mutex);
+      state_->jobs.push_back(std::move(job));
+      if (state_->running) return;
+      state_->running = true;
+    }
+    // A pool that is closed or full cannot be told of: the jobs then run here, and nothing is lost.
+    if (!state_->pool.post([state = state_] { drain(*state); })) drain(*state_);
+  }
+
+ private:
+  struct State {
+    explicit State(Executor& executor) : pool(executor) {}
+    Executor& pool;
+    Mutex mutex;
+    std::deque<std::function<void()>> jobs TERTULIA_GUARDED_BY(mutex);
+    bool running TERTULIA_GUARDED_BY(mutex) = false;
+  };
+
+  static void drain(State& state) {
+    while (true) {
+      std::function<void()> job;
+      {
+        MutexLock lock(state.mutex);
+        if (state.jobs.empty()) {
+          state.running = false;
+          return;
+        }
+        job = std::move(state.jobs.front());
+        state.jobs.pop_front();
+      }
+      job();
+    }
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace tertulia

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { answered, answers, live, open, questions, say } from './page.mjs';
+
+export default {
+  async 'a first chat is answered, kept and listed'({ base, model, window }) {
+    const page = await (await window()).tab();
+    model.plan('Good **evening**, Ana.');
+    await open(page, base);
+    await say(page, 'Hello, I am Ana');
+    await answered(page, 'Good evening, Ana.');
+    assert.equal(await page.locator('.answer strong').innerText(), 'evening');
+    await page.getByRole('navigation').getByRole('link', { name: 'Hello, I am Ana' }).waitFor();
+    await page.reload();
+    await answered(page, 'Good evening, Ana.');
+    assert.deepEqual(await questions(page), ['Hello, I am Ana']);
+  },
+
+  async 'a page that is loaded again in mid-stream goes on with the answer'({ base, model, window }) {
+    const page = await (await window()).tab();
+    const speech = model.speech().say('one two ');
+    await open(page, base);
+    await say(page, 'Count');
+    await live(page, 'one two');
+    await page.reload();
+    await live(page, 'one two');
+    assert.deepEqual(await questions(page), ['Count']);
+    speech.say('three').end();
+    await answered(page, 'one two three');
+    assert.deepEqual(await answers(page), ['one two three']);
+  },
+
+  async 'a server that is killed in mid-stream comes back with the answer, no word twice'({ world, base, model, window }) {
+    const page = await (await window()).tab();
+    const speech = model.speech().say('alpha beta ');
+    await open(page, base);
+    await say(page, 'Greek letters');
+    await live(page, 'alpha beta');
+    await world.kill();
+    await page.getByText('The server cannot be reached').waitFor();
+    model.plan('alpha beta gamma');
+    await world.start();
+    speech.end();
+    await answered(page, 'alpha beta gamma');
+    assert.deepEqual(await answers(page), ['alpha beta gamma']);
+    await page.getByText('The server cannot be reached').waitFor({ state: 'detached' });
+  },
+
+  async 'two tabs on one conversation see the same'({ base, model, window }) {
+    const both = await window();
+    const one = await both.tab();
+    await open(one, base);
+    await say(one, 'First');
+    await answered(one, 'You said: First');
+    const two = await both.tab();
+    await open(two, base, new URL(one.url()).hash.replace(/^/, '/'));
+    await answered(two, 'You said: First');
+    const speech = model.speech().say('shared ');
+    await say(one, 'Second');
+    await live(two, 'shared');
+    assert.deepEqual(await questions(two), ['First', 'Second']);
+    speech.say('word').end();
+    await answered(one, 'shared word');
+    await answered(two, 'shared word');
+  },
+
+  async 'an edited message begins a branch, and one can go back'({ base, model, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    await say(page, 'A');
+    await answered(page, 'You said: A');
+    await say(page, 'B');
+    await answered(page, 'You said: B');
+    await page.locator('.said').last().hover();
+    await page.getByRole('button', { name: 'Edit message' }).last().click();
+    await page.getByRole('textbox', { name: 'Edit message' }).fill('C');
+    await page.keyboard.press('Enter');
+    await answered(page, 'You said: C');
+    assert.deepEqual(await questions(page), ['A', 'C']);
+    await page.locator('.switcher', { hasText: '2/2' }).waitFor();
+    await page.getByRole('button', { name: 'Previous version' }).click();
+    await answered(page, 'You said: B');
+    assert.deepEqual(await questions(page), ['A', 'B']);
+    model.plan('A third way');
+    await page.locator('.answer').last().hover();
+    await page.getByRole('button', { name: 'Answer again' }).last().click();
+    await answered(page, 'A third way');
+    await page.locator('.switcher', { hasText: '3/3' }).waitFor();
+    await page.getByRole('button', { name: 'Branches', exact: true }).click();
+    assert.equal(await page.locator('.tree .node').count(), 3);
+    await page.locator('.tree .node', { hasText: 'C' }).locator('.node-face').click();
+    await answered(page, 'You said: C');
+  },
+
+  async 'the first message can be said anew, too'({ base, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    await say(page, 'First try');
+    await answered(page, 'You said: First try');
+    await page.locator('.said').hover();
+    await page.getByRole('button', { name: 'Edit message' }).click();
+    await page.getByRole('textbox', { name: 'Edit message' }).fill('Second try');
+    await page.keyboard.press('Enter');
+    await answered(page, 'You said: Second try');
+    await page.locator('.switcher', { hasText: '2/2' }).waitFor();
+    await page.getByRole('button', { name: 'Previous version' }).click();
+    await answered(page, 'You said: First try');
+    assert.equal(await page.locator('.sessions li').count(), 1);
+  },
+
+  async 'a permission is asked, and the other tab can give it'({ base, model, window }) {
+    const both = await window();
+    const one = await both.tab();
+    model.plan({ calls: [{ name: 'calculator', arguments: { expression: '6*7' } }] }, 'It is 42.');
+    await open(one, base);
+    await say(one, 'Six times seven?');
+    await one.getByRole('group', { name: 'May calculator run?' }).waitFor();
+    const two = await both.tab();
+    await open(two, base, `/${new URL(one.url()).hash}`);
+    await two.getByRole('button', { name: 'Allow once' }).click();
+    await answered(one, 'It is 42.');
+    await answered(two, 'It is 42.');
+    assert.equal(await one.getByRole('group', { name: 'May calculator run?' }).count(), 0);
+    await one.getByRole('region', { name: 'Tool calculator' }).getByRole('button').first().click();
+    await one.locator('.tool-text', { hasText: 'Result' }).getByText('42').waitFor();
+    await one.locator('.tool-facts', { hasText: 'permission: once' }).waitFor();
+  },
+
+  async 'a denied tool does not run, and the answer goes on'({ base, model, window }) {
+    const page = await (await window()).tab();
+    model.plan({ calls: [{ name: 'calculator', arguments: { expression: '6*7' } }] }, 'Then not.');
+    await open(page, base);
+    await say(page, 'Six times seven?');
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await answered(page, 'Then not.');
+    await page.locator('.tool[data-state=denied]').waitFor();
+  },
+
+  async 'an answer that is stopped keeps what was said'({ base, model, window }) {
+    const page = await (await window()).tab();
+    const speech = model.speech().say('as far as ');
+    await open(page, base);
+    await say(page, 'Talk');
+    await live(page, 'as far as');
+    await page.getByRole('button', { name: 'Stop the answer' }).click();
+    await answered(page, 'as far as');
+    await page.getByText('The answer was stopped here.').waitFor();
+    speech.end();
+  },
+
+  async 'a message that is sent meanwhile waits its turn'({ base, model, window }) {
+    const page = await (await window()).tab();
+    const speech = model.speech().say('first ');
+    await open(page, base);
+    await say(page, 'One');
+    await live(page, 'first');
+    await say(page, 'Two');
+    await page.locator('.said.queued', { hasText: 'Two' }).waitFor();
+    speech.say('done').end();
+    await answered(page, 'You said: Two');
+    assert.deepEqual(await questions(page), ['One', 'Two']);
+    assert.deepEqual(await answers(page), ['first done', 'You said: Two']);
+  },
+
+  async 'a model that cannot be had is said, and going on with the turn answers it'({ base, model, window }) {
+    const page = await (await window()).tab();
+    model.plan({ status: 401 });
+    await open(page, base);
+    await say(page, 'Are you there?');
+    await page.getByRole('alert').waitFor();
+    await page.getByRole('alert').getByRole('button').first().click();
+    await answered(page, 'You said: Are you there?');
+    assert.deepEqual(await questions(page), ['Are you there?']);
+  },
+
+  async 'a returning visitor finds the conversations, can rename, pin, search and delete them'({ base, window }) {
+    const own = await window();
+    const page = await own.tab();
+    await open(page, base);
+    await say(page, 'About gardens');
+    await answered(page, 'You said: About gardens');
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await say(page, 'About boats');
+    await answered(page, 'You said: About boats');
+    const again = await own.tab();
+    await open(again, base);
+    const list = again.getByRole('navigation');
+    await list.getByRole('link', { name: 'About gardens' }).waitFor();
+    await list.getByRole('searchbox').fill('boat');
+    await list.getByRole('link', { name: 'About gardens' }).waitFor({ state: 'detached' });
+    await list.getByRole('button', { name: 'More for About boats' }).click();
+    await again.getByRole('menuitem', { name: 'Rename' }).click();
+    await again.getByRole('textbox', { name: 'Name of the conversation' }).fill('All about boats');
+    await again.keyboard.press('Enter');
+    await list.getByRole('link', { name: 'All about boats' }).waitFor();
+    await list.getByRole('button', { name: 'More for All about boats' }).click();
+    await again.getByRole('menuitem', { name: 'Pin' }).click();
+    await list.getByRole('region', { name: 'Pinned' }).waitFor();
+    await list.getByRole('button', { name: 'More for All about boats' }).click();
+    await again.getByRole('menuitem', { name: 'Delete' }).click();
+    await again.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await list.getByText('Nothing is called').waitFor();
+    await list.getByRole('searchbox').fill('');
+    await list.getByRole('link', { name: 'About gardens' }).click();
+    await answered(again, 'You said: About gardens');
+  },
+
+  async 'the context panel shows what the model was given'({ base, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    await say(page, 'What do you see?');
+    await answered(page, 'You said');
+    await page.getByRole('button', { name: 'Context', exact: true }).click();
+    const panel = page.getByRole('tabpanel');
+    await panel.getByText('tokens', { exact: false }).first().waitFor();
+    await panel.getByRole('heading', { name: 'Message' }).waitFor();
+    await panel.locator('.item-name', { hasText: 'What do you see?' }).waitFor();
+  },
+
+  async 'two branches are compared, and one takes over what the other said'({ base, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    await say(page, 'Common');
+    await answered(page, 'You said: Common');
+    await say(page, 'Left');
+    await answered(page, 'You said: Left');
+    await page.locator('.said').last().hover();
+    await page.getByRole('button', { name: 'Edit message' }).last().click();
+    await page.getByRole('textbox', { name: 'Edit message' }).fill('Right');
+    await page.keyboard.press('Enter');
+    await answered(page, 'You said: Right');
+    await page.getByRole('button', { name: 'Branches', exact: true }).click();
+    await page.getByRole('button', { name: 'More for main' }).click();
+    await page.getByRole('menuitem', { name: 'Compare' }).click();
+    await page.getByText('2 messages in common').waitFor();
+    assert.deepEqual(await page.locator('.diff li').allInnerTexts(), ['Right', 'You said: Right', 'Left', 'You said: Left']);
+    await page.getByRole('button', { name: 'Take “main” over' }).click();
+    await answered(page, 'You said: Left');
+    assert.deepEqual(await questions(page), ['Common', 'Right', 'Left']);
+    await page.getByText('1 turn was taken over.').waitFor();
+  },
+
+  async 'a text file goes along with a message'({ base, model, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    await page.locator('input[type=file]').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('buy milk') });
+    await page.getByRole('list', { name: 'Files to send' }).getByText('notes.txt').waitFor();
+    model.plan('Milk it is.');
+    await say(page, 'What do I need?');
+    await answered(page, 'Milk it is.');
+    assert.match(JSON.stringify(model.asked.at(-1).messages), /notes\.txt.*buy milk/);
+    assert.match((await questions(page))[0], /What do I need\?[^]*buy milk/);
+  },
+
+  async 'a message that steers is heard by the running turn'({ base, model, window }) {
+    const page = await (await window()).tab();
+    model.plan({ calls: [{ name: 'calculator', arguments: { expression: '1+1' } }] }, 'In French: deux.');
+    await open(page, base);
+    await say(page, 'One and one?');
+    await page.getByRole('button', { name: 'Allow once' }).waitFor();
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('In French, please');
+    await page.getByRole('button', { name: 'Steer' }).click();
+    await page.getByText('The agent hears it').waitFor();
+    await page.getByRole('button', { name: 'Allow once' }).click();
+    await answered(page, 'In French: deux.');
+    assert.deepEqual(await questions(page), ['One and one?', 'In French, please']);
+    assert.ok(JSON.stringify(model.asked.at(-1).messages).includes('In French, please'));
+  },
+};

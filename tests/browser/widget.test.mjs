@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+
+// A page of somebody else, on an origin of its own.
+async function hostPage(world, body) {
+  const server = createServer((request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/html' });
+    response.end(`<!doctype html><html lang="en"><title>Host</title><style>button { background: lime; font-size: 99px }</style><body><h1>Host</h1>${body}</body></html>`);
+  });
+  await new Promise((resolve) => server.listen(world.hostPort, '127.0.0.1', resolve));
+  return { address: `http://127.0.0.1:${world.hostPort}/`, close: () => server.close() };
+}
+
+const listed = (world) => `[server]\norigins = ["http://127.0.0.1:${world.hostPort}"]\n`;
+const kLocked = (world) => `${listed(world)}key_required = true\n`;
+export const settings = {
+  'a visitor with a token that the host asked for talks as that user, and nobody else does': kLocked,
+  'a widget on a listed origin talks, is remembered, and tells its host': listed,
+  'a session that the host names is the same in every browser': listed,
+};
+
+const kEvents = `<script>window.heard = []; for (const name of ['ready', 'open', 'message', 'answer', 'error', 'close'])
+  addEventListener('tertulia:' + name, (event) => heard.push(name + (event.detail.text ? ': ' + event.detail.text : '')));</script>`;
+
+export default {
+  async 'a widget on a listed origin talks, is remembered, and tells its host'({ world, base, model, window }) {
+    const host = await hostPage(world, `${kEvents}<script src="${base}/widget.js" data-agent="default" data-heading="Ask us"></script>`);
+    const { tab } = await window();
+    const page = await tab();
+    await page.goto(host.address);
+    await page.getByRole('button', { name: 'Open chat' }).click();
+    const panel = page.getByRole('dialog', { name: 'Ask us' });
+    await panel.getByText('Hello! How can I help?').waitFor();
+    model.plan('We open at **nine**.');
+    await panel.getByRole('textbox', { name: 'Message' }).fill('When do you open?');
+    await page.keyboard.press('Enter');
+    await panel.locator('.agent strong', { hasText: 'nine' }).waitFor();
+    await page.waitForFunction(() => window.heard.includes('answer: We open at **nine**.'));
+    assert.deepEqual(await page.evaluate(() => window.heard), ['open', 'ready', 'message: When do you open?', 'answer: We open at **nine**.']);
+    // The styles of the page stay outside.
+    const size = await panel.getByRole('button', { name: 'Send' }).evaluate((button) => getComputedStyle(button).fontSize);
+    assert.notEqual(size, '99px');
+    await page.reload();
+    await page.getByRole('button', { name: 'Open chat' }).click();
+    await page.getByText('When do you open?').waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    host.close();
+  },
+
+  async 'a session that the host names is the same in every browser'({ world, base, window }) {
+    const host = await hostPage(world, `<script src="${base}/widget.js"></script><tertulia-chat mode="inline" session="customer-42" heading="Help"></tertulia-chat>`);
+    const one = await (await window()).tab();
+    await one.goto(host.address);
+    await one.getByRole('region', { name: 'Help' }).getByRole('textbox').fill('It is me');
+    await one.getByText('Hello! How can I help?').waitFor();
+    await one.keyboard.press('Enter');
+    await one.getByText('You said: It is me').waitFor();
+    const two = await (await window({ viewport: { width: 390, height: 780 } })).tab();
+    await two.goto(host.address);
+    await two.getByText('You said: It is me').waitFor();
+    host.close();
+  },
+
+  async 'a visitor with a token that the host asked for talks as that user, and nobody else does'({ world, base, window }) {
+    const { key } = world.run('keys', 'create', '--name', 'host', '--access', 'write');
+    const asHost = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+    const askForToken = () => fetch(`${base}/api/v1/visitors`, { method: 'POST', headers: asHost, body: '{"user": "ana"}' });
+    // The key was made by another process: the server may need a moment to see it.
+    let asked = await askForToken();
+    for (let tries = 0; asked.status === 401 && tries < 20_000; ++tries) asked = await askForToken();
+    assert.equal(asked.status, 201);
+    const { token } = await asked.json();
+    const host = await hostPage(world, `${kEvents}<script src="${base}/widget.js"></script><tertulia-chat mode="inline" token="wrong"></tertulia-chat>`);
+    const page = await (await window()).tab();
+    await page.goto(host.address);
+    await page.getByRole('alert').waitFor();
+    await page.evaluate((good) => document.querySelector('tertulia-chat').setAttribute('token', good), token);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Hello! How can I help?').waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).fill('It is Ana');
+    await page.keyboard.press('Enter');
+    await page.getByText('You said: It is Ana').waitFor();
+    const of = async (user) => (await (await fetch(`${base}/api/v1/sessions`, { headers: { ...asHost, 'Tertulia-User': user } })).json()).sessions;
+    assert.deepEqual((await of('ana')).map(({ metadata }) => metadata.title), ['It is Ana']);
+    assert.deepEqual(await of('ben'), []);
+    host.close();
+  },
+
+  async 'a widget on an origin that is not listed is refused'({ world, base, window }) {
+    const host = await hostPage(world, `${kEvents}<script src="${base}/widget.js"></script><tertulia-chat mode="inline"></tertulia-chat>`);
+    const page = await (await window()).tab();
+    await page.goto(host.address);
+    await page.getByRole('alert').getByText('cannot be reached from this page').waitFor();
+    assert.deepEqual(await page.evaluate(() => window.heard), ['error']);
+    const sessions = await (await fetch(`${base}/api/v1/sessions`)).json();
+    assert.deepEqual(sessions.sessions, []);
+    host.close();
+  },
+};
