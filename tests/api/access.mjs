@@ -24,8 +24,11 @@ const routes = tertulia(data, 'serve', '--routes').trim().split('\n').map((line)
 // What ana has.
 const turn = await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 'hers', message: 'Mine alone' }, key: writer.key });
 const asset = await server.expect(201, 'POST', '/api/v1/sessions/hers/assets', { body: 'x', headers: { 'Content-Type': 'text/plain' }, key: writer.key });
+// A response of hers, in the same session.
+const response = await server.expect(200, 'POST', '/v1/responses',
+  { body: { model: 'default', input: 'Mine alone' }, headers: { 'Tertulia-Session': 'hers' }, key: writer.key });
 const own = { session: 'hers', branch: 'main', turn: turn.turn, call: '0', asset: asset.id, agent: 'default', user: 'ana',
-  response: `resp_${turn.turn}_hers`, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default' };
+  response: response.id, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default' };
 const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
   check(own[name] !== undefined, `the matrix has nothing for {${name}} in ${pattern}: add it`);
   return own[name];
