@@ -52,30 +52,12 @@ for (const test of todo) rmSync(test.mark, { force: true });
 
 const escape = (name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 const report = join(build, 'ctest.xml');
-// Runs some of the tests and gives the names of those that passed.
-function run(some, parallel) {
-  const chosen = some.length === tests.length ? [] : ['-R', `^(${some.map((test) => escape(test.name)).join('|')})$`];
-  rmSync(report, { force: true });
-  const { status } = spawnSync('ctest', ['--preset', preset, '--verbose', '--parallel', String(parallel), '--output-junit', report,
-    ...options, ...chosen], { stdio: 'inherit' });
-  const passed = new Set();
-  if (existsSync(report)) {
-    for (const [, name, state] of readFileSync(report, 'utf8').matchAll(/<testcase name="([^"]*)"[^>]*? status="(\w+)"/g)) {
-      if (state === 'run') passed.add(name);
-    }
-  }
-  for (const test of some) if (passed.has(test.name)) writeFileSync(test.mark, test.key);
-  if (status === 0) return [];
-  const left = some.filter((test) => !passed.has(test.name));
-  return left.length > 0 ? left : some;
+const chosen = todo.length === tests.length ? [] : ['-R', `^(${todo.map((test) => escape(test.name)).join('|')})$`];
+const run = spawnSync('ctest', ['--preset', preset, '--verbose', '--parallel', String(availableParallelism() + 1),
+  '--output-junit', report, ...options, ...chosen], { stdio: 'inherit' });
+const passed = new Set();
+for (const [, name, status] of readFileSync(report, 'utf8').matchAll(/<testcase name="([^"]*)"[^>]*? status="(\w+)"/g)) {
+  if (status === 'run') passed.add(name);
 }
-
-let failed = run(todo, availableParallelism() + 1);
-// A few failures may be the load that the tests are for each other. They get a second chance, alone, and it is told: a test
-// that needs it has a fault, or has found one.
-if (failed.length > 0 && failed.length <= 2) {
-  const again = failed;
-  failed = run(again, 1);
-  for (const test of again) if (!failed.includes(test)) console.log(`passed only when it was run again, alone: ${test.name}`);
-}
-process.exit(failed.length > 0 ? 8 : 0);
+for (const test of todo) if (passed.has(test.name)) writeFileSync(test.mark, test.key);
+process.exit(run.status ?? 1);
