@@ -88,7 +88,7 @@ Engine::Impl::Impl(EngineOptions options)
     : core(*options.env, options.store, options.worker_threads),
       options_(std::move(options)),
       work_(core.io.get_executor()),
-      lease_timer_(std::make_shared<boost::asio::steady_timer>(core.io, kRenewEvery)) {
+      lease_timer_(core.io, kRenewEvery) {
   {
     MutexLock lock(door->mutex);
     door->engine = this;
@@ -107,7 +107,7 @@ Engine::Impl::~Impl() {
     MutexLock lock(mutex_);
     closing_ = true;
     for (const auto& [id, turn] : running_) running.push_back(turn.live);
-    boost::asio::post(core.io, [timer = lease_timer_] { timer->cancel(); });
+    lease_timer_.cancel();
   }
   for (const LiveTurnPtr& live : running) live->cancel.cancel(CancelReason::kShutdown);
   {

@@ -234,18 +234,28 @@ Task<Result<TurnOutcome>> Engine::Impl::run_watched(TurnWork& work, std::shared_
   co_return outcome;
 }
 
+// False if the engine closes instead.
+void Engine::Impl::wait_for_renewal(const Done<bool>& done) {
+  {
+    MutexLock lock(mutex_);
+    if (!closing_) {
+      lease_timer_.async_wait([done](const boost::system::error_code& error) { done(!error); });
+      return;
+    }
+  }
+  done(false);
+}
+
 // Turns that take long keep their branches.
 Task<void> Engine::Impl::keep_leases() {
   while (true) {
-    const Result<bool> due = co_await await<bool>([this](Done<bool> done) {
-      lease_timer_->async_wait([done](const boost::system::error_code& error) { done(!error); });
-    });
+    const Result<bool> due = co_await await<bool>([this](const Done<bool>& done) { wait_for_renewal(done); });
     if (!*due) co_return;
     std::vector<std::shared_ptr<DurableTurn>> turns;
     {
       MutexLock lock(mutex_);
       if (closing_) co_return;
-      lease_timer_->expires_after(kRenewEvery);
+      lease_timer_.expires_after(kRenewEvery);
       for (const auto& [id, turn] : running_) {
         if (turn.durable) turns.push_back(turn.durable);
       }
