@@ -280,6 +280,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
   work.durable = true;
   if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
   TERTULIA_CO_TRY_AS(std::vector<Message> input, input_of(submission));
+  TERTULIA_CO_TRY(co_await weigh_assets(work, input));
   TERTULIA_CO_TRY(add_input(work, input));
   live->log.add_hidden(started_event());
   TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, std::move(input), work.revision)}));
@@ -337,7 +338,8 @@ Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branc
   TurnWork work = work_for(core, *submission, live, passing, live->key(), branch, revision);
   work.session_state = [] { return MiddlewareState(); };
   Result<std::vector<Message>> input = input_of(*submission);
-  const Result<void> added = input ? add_input(work, *input) : Result<void>(input.error());
+  Result<void> added = input ? co_await weigh_assets(work, *input) : Result<void>(input.error());
+  if (added) added = add_input(work, *input);
   Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
   if (added) {
     live->log.add(started_event());
