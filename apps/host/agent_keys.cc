@@ -209,6 +209,74 @@ void add_memory(Keys& keys) {
             "Learns procedures, which a person approves.");
 }
 
+void add_middleware(Keys& keys) {
+  const auto number = [&keys](std::string key, std::int64_t most, std::string doc,
+                              std::uint32_t MiddlewarePlan::* member) {
+    keys.add(Setting::integer(std::move(key), 0, 0, most, std::move(doc)),
+             [member](AgentPlan& plan, const SettingValue& value) {
+               plan.middleware.*member = static_cast<std::uint32_t>(std::get<std::int64_t>(value));
+             });
+  };
+  keys.add(Setting::boolean("middleware.plan", false, "It keeps a plan of its own for each branch."),
+           [](AgentPlan& plan, const SettingValue& value) { plan.middleware.plan = std::get<bool>(value); });
+  number("middleware.retries", 20, "How often a failed call of a harmless tool is tried again; 0 for never.",
+         &MiddlewarePlan::retries);
+  number("middleware.repeats", 1'000,
+         "How often the same call may run in a turn before it is stopped; 0 for no limit.",
+         &MiddlewarePlan::repeats);
+  keys.add(Setting::choice("middleware.redact", "nothing", {"nothing", "shown", "stored", "both"},
+                           "Where e-mail addresses, card numbers and keys are masked: in what the model is "
+                           "shown, in what is stored."),
+           [](AgentPlan& plan, const SettingValue& value) {
+             const auto& where = std::get<std::string>(value);
+             plan.middleware.redact_shown = where == "shown" || where == "both";
+             plan.middleware.redact_stored = where == "stored" || where == "both";
+           });
+  keys.add(Setting::strings("middleware.redact_patterns", {},
+                            "What else is masked there, as regular expressions (RE2)."),
+           [](AgentPlan& plan, const SettingValue& value) {
+             plan.middleware.redact_patterns = std::get<std::vector<std::string>>(value);
+           });
+  keys.add(Setting::boolean("middleware.log", false, "A record in the log for each call and turn."),
+           [](AgentPlan& plan, const SettingValue& value) { plan.middleware.log = std::get<bool>(value); });
+}
+
+// Money is in hundredths of whatever the prices are in.
+constexpr double kHundredths = 100;
+
+void add_spending(Keys& keys) {
+  const auto limit = [&keys](const std::string& key, SpendingLimit LimitOptions::* scope,
+                             std::optional<std::uint64_t> SpendingLimit::* member, std::string doc) {
+    keys.add(Setting::integer("spending." + key, 0, 0, 1'000 * kMany, std::move(doc)),
+             [scope, member](AgentPlan& plan, const SettingValue& value) {
+               const auto most = static_cast<std::uint64_t>(std::get<std::int64_t>(value));
+               if (most > 0) plan.middleware.limits.*scope.*member = most;
+             });
+  };
+  const auto money = [&keys](const std::string& key, std::string doc, auto set) {
+    keys.add(Setting::integer("spending." + key, 0, 0, kMany, std::move(doc)),
+             [set](AgentPlan& plan, const SettingValue& value) {
+               set(plan.middleware.limits, static_cast<double>(std::get<std::int64_t>(value)) / kHundredths);
+             });
+  };
+  limit("turn_requests", &LimitOptions::turn, &SpendingLimit::requests,
+        "Model calls of a turn; 0 for no limit.");
+  limit("turn_tokens", &LimitOptions::turn, &SpendingLimit::tokens, "Tokens of a turn, in and out.");
+  limit("session_requests", &LimitOptions::session, &SpendingLimit::requests, "Model calls of a session.");
+  limit("session_tokens", &LimitOptions::session, &SpendingLimit::tokens, "Tokens of a session.");
+  money("turn_cents", "Money of a turn, in hundredths; needs the prices.",
+        [](LimitOptions& limits, double most) {
+          if (most > 0) limits.turn.money = most;
+        });
+  money("session_cents", "Money of a session.", [](LimitOptions& limits, double most) {
+    if (most > 0) limits.session.money = most;
+  });
+  money("input_cents", "What a million tokens cost that the model reads.",
+        [](LimitOptions& limits, double price) { limits.input_price = price; });
+  money("output_cents", "And that it writes.",
+        [](LimitOptions& limits, double price) { limits.output_price = price; });
+}
+
 }  // namespace
 
 const std::vector<AgentKey>& agent_keys() {
@@ -218,6 +286,8 @@ const std::vector<AgentKey>& agent_keys() {
     add_permissions(keys);
     add_limits(keys);
     add_memory(keys);
+    add_middleware(keys);
+    add_spending(keys);
     return std::move(keys.list);
   }();
   return kKeys;

@@ -9,12 +9,15 @@
 #include "tertulia/base/setting.h"
 #include "tertulia/conversation/agent_spec.h"
 
+#include "middleware_plan.h"
+
 namespace tertulia {
 
 // An agent as the configuration describes it.
 struct AgentPlan {
   AgentSpec spec;
   PermissionPolicy permissions;
+  MiddlewarePlan middleware;
 };
 
 struct AgentKey {

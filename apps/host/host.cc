@@ -106,6 +106,10 @@ Result<AgentDefinitionPtr> Host::make_agent(const Config& config, const HostOpti
   definition->permissions = plan.permissions;
   if (options.unattended) definition->permissions->unattended = true;
   definition->tools = std::make_shared<ToolRegistry>();
+  TERTULIA_TRY_AS(definition->middleware, make_middleware(plan.middleware));
+  for (const MiddlewarePtr& middleware : definition->middleware) {
+    for (const ToolPtr& tool : middleware->tools()) TERTULIA_TRY(definition->tools->add(tool));
+  }
   definition->memory = memory_;
   const std::string where = "agent '" + plan.spec.id.text() + "'";
   auto model = configured_model(plan_, plan.spec.model, options.environment, *options.env);

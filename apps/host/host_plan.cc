@@ -73,10 +73,17 @@ class Planner {
     ModelConfig usual;
     usual.name = config_.string("model.name");
     usual.provider.base_url = config_.string("model.base_url");
+    set_abilities(usual.provider, config_.string("model.takes"));
     usual.provider.key = config_.secret("model.key");
     usual.environment = environment_;
     plan_.models[""] = std::move(usual);
     for (const auto& [name, node] : members_of(config_.table("models"))) plan_model(name, node);
+  }
+
+  static void set_abilities(ProviderOptions& options, const std::string& takes) {
+    if (takes == "known") return;
+    options.images = takes != "text";
+    options.files = takes == "files";
   }
 
   void plan_model(const std::string& name, const ConfigNode& node) {
@@ -95,6 +102,7 @@ class Planner {
     model.name =
         provider.empty() || text("model").empty() ? provider + text("model") : provider + "/" + text("model");
     model.provider.base_url = text("base_url");
+    set_abilities(model.provider, text("takes"));
     model.provider.key = std::get<std::shared_ptr<const Secret>>(values["key"]);
     model.environment = environment_;
     if (model.name.empty()) problem(node, "models." + name, "needs a provider or a model");
@@ -195,6 +203,15 @@ class Planner {
         problem(place, prefix + "tools", "names '" + tool + "' twice");
       }
       if (tool == "files" || tool == "process") needs_root_.emplace(tool, place.origin);
+    }
+    if (const auto middleware = make_middleware(plan.middleware); !middleware) {
+      const ConfigNode* patterns = find_key(node, "middleware.redact_patterns");
+      problem(patterns != nullptr ? *patterns : node, prefix + "middleware.redact_patterns",
+              middleware.error().message());
+    }
+    if (plan.middleware.limits.input_price == 0 && plan.middleware.limits.output_price == 0 &&
+        (plan.middleware.limits.turn.money || plan.middleware.limits.session.money)) {
+      problem(node, prefix + "spending", "a limit of money needs input_cents or output_cents");
     }
     AgentSpec checked = plan.spec;
     if (checked.model.empty()) checked.model = "offline";

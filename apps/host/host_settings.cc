@@ -61,6 +61,9 @@ Settings host_settings(const Environment& environment) {
   settings.add(Setting::string(
       "model.base_url", "",
       "Where the provider is reached, if not at its own address: for llama.cpp, Ollama, vLLM."));
+  settings.add(Setting::choice(
+      "model.takes", "known", {"known", "text", "images", "files"},
+      "Beside text: images, or images and files such as PDF. known: as is known of its name."));
   settings.add(
       Setting::secret("model.key", "The key of the provider (else OPENAI_API_KEY, ANTHROPIC_API_KEY)."));
   add_tool_settings(settings);

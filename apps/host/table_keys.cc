@@ -10,6 +10,9 @@ const std::vector<Setting>& model_keys() {
           "the name of the model."),
       Setting::string("model", "", "Its name at the provider."),
       Setting::string("base_url", "", "Where the provider is reached, if not at its own address."),
+      Setting::choice(
+          "takes", "known", {"known", "text", "images", "files"},
+          "Beside text: images, or images and files such as PDF. known: as is known of its name."),
       Setting::secret("key", "The key of the provider."),
       Setting::string("key_env", "", "Or the variable that holds it."),
   };

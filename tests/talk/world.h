@@ -73,6 +73,8 @@ struct Asked {
   std::size_t engine = 1;
   bool stateless = false;
   bool by_hand = false;
+  // Ids of assets.
+  std::vector<std::string> shows{};
   RunOptions options;
 };
 
@@ -141,6 +143,12 @@ class World {
   void bury_the_dead();
   void wait_for_recovery();
 
+  // world_assets.cc: what is shown.
+  void upload(Words& words, const Line& line);
+  void discard(Words& words, const Line& line);
+  Input input_of(const Asked& asked, std::string text);
+  static bool expect_asset(ModelStep& step, Words& words);
+
   // world_memory.cc: what is remembered.
   void attach_memory(Process& process, AgentBuilder& builder);
   bool memory_setting(Words& words);
@@ -195,6 +203,7 @@ class World {
   std::vector<std::string> middleware_;
   std::string last_question_;
   std::map<std::string, ModelGate> gates_;
+  std::map<std::string, std::string> asset_types_;
   std::map<std::size_t, Process> processes_;
   std::map<std::string, std::unique_ptr<Told>> told_;
   Told* last_ = nullptr;

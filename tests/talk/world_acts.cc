@@ -20,6 +20,8 @@ const std::map<std::string, World::Statement, std::less<>>& World::statements() 
       {"release", &World::release},
       {"cancel", &World::cancel},
       {"leave", &World::leave},
+      {"upload", &World::upload},
+      {"discard", &World::discard},
       {"crash", &World::crash},
       {"refuse", &World::refuse},
       {"restart", &World::restart},
@@ -100,6 +102,8 @@ void World::option(Asked& asked, Words words) const {
     options.instructions = words.rest();
   } else if (words.take("extra")) {
     options.extra_instructions = words.rest();
+  } else if (words.take("shows")) {
+    asked.shows.push_back(words.word());
   } else if (words.take("coalesce")) {
     options.coalesce = true;
   } else {
@@ -110,7 +114,8 @@ void World::option(Asked& asked, Words words) const {
 
 void World::user(Words& words, const Line& /*line*/) {
   Asked how = asked(words);
-  begin(std::move(how), Input{.text = words.rest()});
+  Input input = input_of(how, words.rest());
+  begin(std::move(how), std::move(input));
 }
 
 void World::resume(Words& words, const Line& /*line*/) { begin(asked(words), {}); }

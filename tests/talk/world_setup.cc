@@ -165,6 +165,7 @@ void World::act(ModelStep& step, Words words) {
 
 void World::expect(ModelStep& step, Words& words) {
   const auto mismatch = [](const std::string& what) { return Error(ErrorCode::kScriptMismatch, what); };
+  if (expect_asset(step, words)) return;
   if (words.take("last user")) {
     step.expect_last_user(words.rest());
   } else if (words.take("no tools")) {

@@ -125,6 +125,49 @@ episodic_enabled = false
   EXPECT_EQ(planned.models.at("local").provider.base_url, "http://127.0.0.1:9");
 }
 
+TEST_F(HostTest, AnAgentGetsTheMiddlewareThatItsTableNames) {
+  const auto host = open(R"(
+[agents.plain]
+[agents.careful]
+middleware = { plan = true, retries = 2, repeats = 3, redact = "both", redact_patterns = ["secret-[0-9]+"] }
+spending = { session_tokens = 1000, turn_cents = 50, input_cents = 300 }
+)");
+  EXPECT_TRUE(host->agent("plain").value()->middleware.empty());
+  std::vector<std::string> names;
+  for (const MiddlewarePtr& one : host->agent("careful").value()->middleware) names.emplace_back(one->name());
+  EXPECT_THAT(names, ElementsAre("limits", "redaction", "plan", "breaker", "retry"));
+  EXPECT_THAT(tools_of(*host, "careful"), testing::Contains("plan"));
+}
+
+TEST_F(HostTest, AnAgentStopsAtTheSpendingOfItsTable) {
+  const auto host = open("[agents.default]\nspending = { session_requests = 1 }\n");
+  const AgentDefinitionPtr agent = host->agent("default").value();
+  EXPECT_TRUE(host->engine()->run(agent, {.text = "Hello"}, "s", {}).result().ok());
+  EXPECT_EQ(host->engine()->run(agent, {.text = "Hello"}, "s", {}).result().error().code(),
+            ErrorCode::kLimitReached);
+}
+
+TEST_F(HostTest, MiddlewareThatCannotBeMadeIsAProblemWithItsPlace) {
+  EXPECT_THAT(problems("[agents.a]\n[agents.a.middleware]\nredact = \"shown\"\nredact_patterns = [\"(\"]\n"),
+              HasSubstr("config.toml:5:1: agents.a.middleware.redact_patterns: "));
+  EXPECT_THAT(problems("[agents.a]\nspending = { turn_cents = 5 }\n"),
+              HasSubstr("agents.a.spending: a limit of money needs input_cents or output_cents"));
+}
+
+TEST_F(HostTest, WhatAModelTakesCanBeSaid) {
+  const HostPlan planned = plan(R"(
+[models.sighted]
+provider = "openai-compatible"
+model = "llava"
+base_url = "http://127.0.0.1:9"
+takes = "images"
+)")
+                               .value();
+  EXPECT_EQ(planned.models.at("sighted").provider.images, true);
+  EXPECT_EQ(planned.models.at("sighted").provider.files, false);
+  EXPECT_FALSE(planned.models.at("").provider.images.has_value());
+}
+
 TEST_F(HostTest, AProblemNamesItsPlaceItsKeyAndTheNearestKnownWord) {
   EXPECT_THAT(problems("[agents.helper]\nmodle = \"offline\"\n"),
               AllOf(HasSubstr("config.toml:3:1: agents.helper.modle: is not known (did you mean 'model'?)")));

@@ -137,6 +137,24 @@ Task<Result<void>> ask_about(TurnWork& work, PlannedCall& call, std::string hash
   co_return Result<void>();
 }
 
+// Nobody can be asked. What was asked while somebody could be, and was answered since, still holds.
+Task<Result<void>> settle_unattended(TurnWork& work, PlannedCall& call, std::string hash) {
+  std::optional<Answer> answer;
+  if (work.resumed) {
+    const Question question = question_for(work, call, std::move(hash), Question::Kind::kPermission);
+    bool asked = false;
+    TERTULIA_CO_TRY_AS(answer, co_await stored_answer(work, question, asked));
+  }
+  if (!answer) {
+    deny(call, Approval::kDenied, "This call needs a permission, and nobody is there to give it.");
+    co_return Result<void>();
+  }
+  call.asked = true;
+  settle(call, answer);
+  work.live->log.add_hidden(given_event(call));
+  co_return Result<void>();
+}
+
 }  // namespace
 
 Task<Result<void>> ask_permissions(TurnWork& work) {
@@ -161,7 +179,7 @@ Task<Result<void>> ask_permissions(TurnWork& work) {
         break;
       case Permission::kAsk:
         if (policy->unattended) {
-          deny(call, Approval::kDenied, "This call needs a permission, and nobody is there to give it.");
+          TERTULIA_CO_TRY(co_await settle_unattended(work, call, hash));
         } else {
           TERTULIA_CO_TRY(co_await ask_about(work, call, hash, Question::Kind::kPermission));
         }

@@ -1,7 +1,9 @@
 // Coroutines of the agent layer, and how they wait for calls that answer through a Done.
 #pragma once
 
-#include <deque>
+#include <cstddef>
+#include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -25,7 +27,10 @@ using Task = boost::asio::awaitable<T>;
 
 // Where coroutines run. Shared, because a thread that hands a coroutine its answer is still inside of here
 // when the coroutine may already have ended, and with it everything else.
-struct IoContext : boost::asio::io_context, std::enable_shared_from_this<IoContext> {};
+struct IoContext : boost::asio::io_context, std::enable_shared_from_this<IoContext> {
+  // How many threads are going to run it: for one, what it posts to itself wakes nobody.
+  explicit IoContext(std::size_t threads) : boost::asio::io_context(static_cast<int>(threads)) {}
+};
 
 // Returns the error of `expression` from this coroutine, if it has one.
 #define TERTULIA_CO_TRY(expression)                                                                          \
@@ -41,22 +46,70 @@ struct IoContext : boost::asio::io_context, std::enable_shared_from_this<IoConte
   if (!result) co_return std::move(result).error();          \
   declaration = *std::move(result)
 
-// Starts a call and waits for its answer on the coroutine's own executor:
-// co_await await<Revision>([&](Done<Revision> done) { store.commit(commit, std::move(done)); }).
-template <class T, class Start>
-Task<Result<T>> await(Start start) {
-  co_return co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(Result<T>)>(
-      [](auto handler, Start begin) {
+// The answer of a call, shared by whoever gives it and the coroutine that waits for it.
+//
+// Concurrency: given on any thread, once; the rest on the coroutine's.
+template <class T>
+class Pending {
+ public:
+  void give(Result<T> result) {
+    std::function<void()> resume;
+    {
+      MutexLock lock(mutex_);
+      result_ = std::move(result);
+      resume = std::exchange(resume_, nullptr);
+    }
+    if (resume) resume();
+  }
+
+  bool given() const {
+    MutexLock lock(mutex_);
+    return result_.has_value();
+  }
+  // Has `resume` called once the answer is there. False if it is there already.
+  bool wait(std::function<void()> resume) {
+    MutexLock lock(mutex_);
+    if (result_) return false;
+    resume_ = std::move(resume);
+    return true;
+  }
+  Result<T> take() {
+    MutexLock lock(mutex_);
+    return *std::move(result_);
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::optional<Result<T>> result_ TERTULIA_GUARDED_BY(mutex_);
+  std::function<void()> resume_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+// Lets the coroutine sleep until the answer is there, and go on on its own executor.
+template <class T>
+Task<void> sleep_until_given(Pending<T>& answer) {
+  co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
+      [](auto handler, Pending<T>* waited) {
         auto executor = boost::asio::get_associated_executor(handler);
         auto& context =
             static_cast<IoContext&>(boost::asio::query(executor, boost::asio::execution::context));
         auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        begin([shared, executor, keep = context.shared_from_this()](Result<T> result) {
-          boost::asio::post(executor,
-                            [shared, result = std::move(result)]() mutable { (*shared)(std::move(result)); });
-        });
+        const auto resume = [keep = context.shared_from_this(), executor, shared] {
+          boost::asio::post(executor, [shared] { (*shared)(); });
+        };
+        if (!waited->wait(resume)) resume();
       },
-      boost::asio::use_awaitable, std::move(start));
+      boost::asio::use_awaitable, &answer);
+}
+
+// Starts a call and waits for its answer on the coroutine's own executor:
+// co_await await<Revision>([&](Done<Revision> done) { store.commit(commit, std::move(done)); }).
+// What is answered before the call returns is not waited for.
+template <class T, class Start>
+Task<Result<T>> await(Start start) {
+  const auto answer = std::make_shared<Pending<T>>();
+  start(Done<T>([answer](Result<T> result) { answer->give(std::move(result)); }));
+  if (!answer->given()) co_await sleep_until_given(*answer);
+  co_return answer->take();
 }
 
 // Values from any thread for one that takes them.
@@ -101,7 +154,8 @@ class Mailbox {
 
  private:
   Mutex mutex_;
-  std::deque<T> values_ TERTULIA_GUARDED_BY(mutex_);
+  // A list, because it is mostly empty, and then costs nothing.
+  std::list<T> values_ TERTULIA_GUARDED_BY(mutex_);
   Done<T> waiting_ TERTULIA_GUARDED_BY(mutex_);
 };
 

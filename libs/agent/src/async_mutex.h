@@ -1,7 +1,7 @@
 // An AsyncMutex: one coroutine at a time, without holding a thread.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <utility>
 
 #include "async.h"
@@ -61,7 +61,7 @@ class AsyncMutex {
   }
 
   Mutex mutex_;
-  std::deque<Done<bool>> waiting_ TERTULIA_GUARDED_BY(mutex_);
+  std::list<Done<bool>> waiting_ TERTULIA_GUARDED_BY(mutex_);
   bool held_ TERTULIA_GUARDED_BY(mutex_) = false;
 };
 

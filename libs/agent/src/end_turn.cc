@@ -45,6 +45,10 @@ Task<Result<void>> take_steering(TurnWork& work) {
   work.handed_back.reset();
   if (said) steps.emplace_back(ResponseNote{work.draft.messages().back()});
   for (Steering& one : left) {
+    // The turn that is steered goes on, whatever the message shows: what is not there is left out.
+    if (auto weighed = co_await weigh_assets(work, one.messages); !weighed) {
+      work.engine.log.info("assets of a message are left out", {{"code", name_of(weighed.error().code())}});
+    }
     for (Message& message : one.messages) {
       TERTULIA_CO_TRY(hook_input(*work.agent, message));
       steps.emplace_back(InputNote{message, one.key.key, one.key.body_hash});

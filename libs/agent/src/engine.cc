@@ -1,9 +1,14 @@
 #include "tertulia/agent/engine.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <sodium.h>
+
+#include "tertulia/memory/working_memory.h"
+#include "tertulia/model/asset.h"
 
 #include "past_turn.h"
 #include "run_impl.h"
@@ -39,10 +44,11 @@ std::string hash_of(const Input& input) {
 Result<Message> counted(Message message, const AgentDefinition& agent) {
   const ModelInfo info = agent.model->info(agent.model_name);
   std::uint64_t tokens = 0;
-  for (std::size_t i = 0; i < message.part_count(); ++i)
-    tokens += info.tokenizer->count(message.part(i).text);
-  return message.with_tokens(Tokens{tokens},
-                             info.tokenizer->is_estimate() ? Counted::kEstimate : Counted::kOther);
+  for (std::size_t i = 0; i < message.part_count(); ++i) {
+    const Part part = message.part(i);
+    tokens += tokens_of(part, 0, *info.tokenizer) + info.tokenizer->count(part.name);
+  }
+  return message.with_tokens(Tokens{tokens}, counted_by(*info.tokenizer));
 }
 
 // The input as messages of the turn. kEmptyMessage, kRoleNotAllowed, kTooLarge.
@@ -85,10 +91,10 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
 }  // namespace
 
 Engine::Impl::Impl(EngineOptions options)
-    : core(*options.env, options.store, options.worker_threads),
+    : core(*options.env, options.store, options.threads, options.worker_threads),
       options_(std::move(options)),
       work_(core.io.get_executor()),
-      lease_timer_(std::make_shared<boost::asio::steady_timer>(core.io, kRenewEvery)) {
+      lease_timer_(core.io, kRenewEvery) {
   {
     MutexLock lock(door->mutex);
     door->engine = this;
@@ -107,7 +113,7 @@ Engine::Impl::~Impl() {
     MutexLock lock(mutex_);
     closing_ = true;
     for (const auto& [id, turn] : running_) running.push_back(turn.live);
-    boost::asio::post(core.io, [timer = lease_timer_] { timer->cancel(); });
+    lease_timer_.cancel();
   }
   for (const LiveTurnPtr& live : running) live->cancel.cancel(CancelReason::kShutdown);
   {
@@ -187,15 +193,19 @@ SessionDeskPtr Engine::Impl::desk_for(const SessionKey& key) {
   return desks_.front();
 }
 
-// A desk that nobody but the list knows has nobody at it.
+// A desk that nobody but the list knows has nobody at it. Looks at a few: whoever leaves a desk comes here,
+// and desks that are in use are the most lately used ones when they are seen.
 void Engine::Impl::trim_desks() {
+  constexpr int kLooks = 4;
   MutexLock lock(mutex_);
-  auto desk = desks_.end();
-  while (desks_.size() > options_.idle_sessions && desk != desks_.begin()) {
-    --desk;
-    if (desk->use_count() > 1) continue;
-    desk_of_.erase((*desk)->key);
-    desk = desks_.erase(desk);
+  for (int looks = 0; looks < kLooks && desks_.size() > options_.idle_sessions; ++looks) {
+    const auto oldest = std::prev(desks_.end());
+    if (oldest->use_count() > 1) {
+      desks_.splice(desks_.begin(), desks_, oldest);
+      continue;
+    }
+    desk_of_.erase((*oldest)->key);
+    desks_.erase(oldest);
   }
 }
 
@@ -209,9 +219,8 @@ Engine::~Engine() = default;
 
 Result<std::shared_ptr<Engine>> Engine::open(EngineOptions options) {
   if (sodium_init() < 0) return Error(ErrorCode::kStorageIo, "libsodium cannot be initialised");
-  if (options.threads == 0 || options.worker_threads == 0) {
-    return Error(ErrorCode::kOutOfRange, "an engine needs a thread for turns and one for tools");
-  }
+  if (options.worker_threads == 0) return Error(ErrorCode::kOutOfRange, "an engine needs a thread for tools");
+  if (options.threads == 0) options.threads = std::max(1U, std::thread::hardware_concurrency() / 2);
   return std::shared_ptr<Engine>(new Engine(std::make_unique<Impl>(std::move(options))));
 }
 

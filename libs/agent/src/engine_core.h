@@ -15,11 +15,13 @@
 namespace tertulia {
 
 struct EngineCore {
-  EngineCore(Env& environment, std::shared_ptr<Store> durable, std::size_t worker_threads)
+  EngineCore(Env& environment, std::shared_ptr<Store> durable, std::size_t threads,
+             std::size_t worker_threads)
       : env(environment),
         store(std::move(durable)),
         uuids(env.clock(), env.random()),
         owner(uuids.make().text()),
+        io_owner(std::make_shared<IoContext>(threads)),
         workers(thread_pool(worker_threads)) {}
 
   Env& env;
@@ -28,7 +30,7 @@ struct EngineCore {
   UuidMaker uuids;
   LeaseOwner owner;
   Log log = Log().component("agent");
-  const std::shared_ptr<IoContext> io_owner = std::make_shared<IoContext>();
+  const std::shared_ptr<IoContext> io_owner;
   IoContext& io = *io_owner;
   // Where tools block.
   std::unique_ptr<Executor> workers;

@@ -87,6 +87,7 @@ class Engine::Impl {
   Task<void> free_slot(SessionDeskPtr desk, BranchSlot* slot, bool failed);
   Task<void> run_passing_turn(SubmissionPtr submission, Branch branch, LiveTurnPtr live);
   Task<void> keep_leases();
+  void wait_for_renewal(const Done<bool>& done);
   Task<void> recover(AgentDefinitionPtr agent);
   Task<Result<std::vector<InterruptedTurn>>> find_interrupted();
   Task<Result<void>> find_interrupted_in(SessionKey key, std::vector<InterruptedTurn>& found);
@@ -104,9 +105,6 @@ class Engine::Impl {
   const EngineOptions options_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   std::vector<std::thread> threads_;
-  // Ends keep_leases().
-  std::shared_ptr<boost::asio::steady_timer> lease_timer_;
-
   struct Running {
     LiveTurnPtr live;
     BranchId branch;
@@ -115,6 +113,8 @@ class Engine::Impl {
   };
   mutable Mutex mutex_;
   CondVar idle_;
+  // Whoever closes the engine sets `closing_` and ends the wait of keep_leases() in one step.
+  boost::asio::steady_timer lease_timer_ TERTULIA_GUARDED_BY(mutex_);
   bool closing_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::size_t tasks_ TERTULIA_GUARDED_BY(mutex_) = 0;
   std::map<AgentId, AgentDefinitionPtr> agents_ TERTULIA_GUARDED_BY(mutex_);

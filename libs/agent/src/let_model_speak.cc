@@ -272,6 +272,7 @@ Task<Result<void>> let_model_speak(TurnWork& work, View view) {
       std::make_shared<Conversation>(Teller(work.live, work.staged, work.call_count, !work.last_call));
   ++work.iteration;
   ModelRequest request = request_for(work, std::move(view));
+  TERTULIA_CO_TRY(co_await load_assets(work, request));
   TERTULIA_CO_TRY(each_before(work, "before_model_call", [&](Middleware& one, TurnContext& turn) {
     return one.before_model_call(turn, request);
   }));

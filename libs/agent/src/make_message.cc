@@ -1,24 +1,18 @@
+#include "tertulia/memory/working_memory.h"
+
 #include "turn_work.h"
 
 namespace tertulia {
-
-namespace {
 
 Message counted(const TurnWork& work, const Message& message) {
   const ModelInfo info = work.model().info(work.model_name());
   std::uint64_t tokens = 0;
   for (std::size_t i = 0; i < message.part_count(); ++i) {
     const Part part = message.part(i);
-    tokens += info.tokenizer->count(part.text) + info.tokenizer->count(part.name);
+    tokens += count_tokens(work, part, *info.tokenizer) + info.tokenizer->count(part.name);
   }
-  const Counted by = info.tokenizer->is_estimate()             ? Counted::kEstimate
-                     : info.tokenizer->name() == "o200k_base"  ? Counted::kO200k
-                     : info.tokenizer->name() == "cl100k_base" ? Counted::kCl100k
-                                                               : Counted::kOther;
-  return message.with_tokens(Tokens{tokens}, by);
+  return message.with_tokens(Tokens{tokens}, counted_by(*info.tokenizer));
 }
-
-}  // namespace
 
 Result<Message> make_message(const TurnWork& work, MessageDraft draft) {
   draft.id = work.engine.new_message_id();

@@ -92,11 +92,9 @@ void tell_receipt(TurnWork& work, const ModelRequest& request) {
   receipt.turn = work.live->id();
   receipt.revision = work.revision;
   receipt.made_at = work.engine.env.clock().now();
-  receipt.prompt_hash = hash_of_prompt(receipt.model, request.view, request.tools);
-  SentPrompt sent{request.view,
-                  request.tools.empty() ? std::string() : hash_of(text_of_tools(request.tools))};
-  if (work.trail->last) receipt.shared_prefix = shared_prefix(*work.trail->last, sent);
-  work.trail->last = std::move(sent);
+  PromptTrail::Followed followed = work.trail->follow(receipt.model, request.view, request.tools);
+  receipt.prompt_hash = std::move(followed.hash);
+  if (followed.shared) receipt.shared_prefix = *followed.shared;
   work.history_tokens = tokens_in(receipt, Tier::kHistory);
   add_receipt(work, receipt);
 }

@@ -85,14 +85,13 @@ Run::Impl::~Impl() {
 }
 
 std::optional<Event> Run::Impl::take_read() {
-  if (read_.empty()) return std::nullopt;
-  Event event = std::move(read_.front());
-  read_.pop_front();
-  while (coalesce_ && is_delta(event.kind) && !read_.empty() && read_.front().kind == event.kind &&
-         read_.front().index == event.index && read_.front().call_id == event.call_id) {
-    event.text += read_.front().text;
-    event.number = read_.front().number;
-    read_.pop_front();
+  if (taken_ == read_.size()) return std::nullopt;
+  Event event = std::move(read_[taken_++]);
+  for (; coalesce_ && is_delta(event.kind) && taken_ < read_.size(); ++taken_) {
+    const Event& next = read_[taken_];
+    if (next.kind != event.kind || next.index != event.index || next.call_id != event.call_id) break;
+    event.text += next.text;
+    event.number = next.number;
   }
   return event;
 }
@@ -121,7 +120,8 @@ void Run::Impl::next(Done<std::optional<Event>> done) {
 
 void Run::Impl::read_on(const LiveTurnPtr& live, Done<std::optional<Event>> done) {
   live->log.read(from_, kReadAhead, [this, live, done = std::move(done)](Result<EventBatch> batch) {
-    for (Event& event : batch->events) read_.push_back(std::move(event));
+    read_ = std::move(batch->events);
+    taken_ = 0;
     if (!read_.empty()) from_ = read_.back().number + 1;
     ended_ = batch->last;
     done(take_read());

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "tertulia/agent/run.h"
 #include "tertulia/conversation/branch.h"
@@ -44,7 +44,9 @@ class Run::Impl {
   bool applied_ = false;
   bool ended_ = false;
   bool refusal_told_ = false;
-  std::deque<Event> read_;
+  // Events that were fetched; those before `taken_` are gone.
+  std::vector<Event> read_;
+  std::size_t taken_ = 0;
 };
 
 }  // namespace tertulia

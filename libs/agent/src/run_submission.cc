@@ -234,18 +234,28 @@ Task<Result<TurnOutcome>> Engine::Impl::run_watched(TurnWork& work, std::shared_
   co_return outcome;
 }
 
+// False if the engine closes instead.
+void Engine::Impl::wait_for_renewal(const Done<bool>& done) {
+  {
+    MutexLock lock(mutex_);
+    if (!closing_) {
+      lease_timer_.async_wait([done](const boost::system::error_code& error) { done(!error); });
+      return;
+    }
+  }
+  done(false);
+}
+
 // Turns that take long keep their branches.
 Task<void> Engine::Impl::keep_leases() {
   while (true) {
-    const Result<bool> due = co_await await<bool>([this](Done<bool> done) {
-      lease_timer_->async_wait([done](const boost::system::error_code& error) { done(!error); });
-    });
+    const Result<bool> due = co_await await<bool>([this](const Done<bool>& done) { wait_for_renewal(done); });
     if (!*due) co_return;
     std::vector<std::shared_ptr<DurableTurn>> turns;
     {
       MutexLock lock(mutex_);
       if (closing_) co_return;
-      lease_timer_->expires_after(kRenewEvery);
+      lease_timer_.expires_after(kRenewEvery);
       for (const auto& [id, turn] : running_) {
         if (turn.durable) turns.push_back(turn.durable);
       }
@@ -270,6 +280,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
   work.durable = true;
   if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
   TERTULIA_CO_TRY_AS(std::vector<Message> input, input_of(submission));
+  TERTULIA_CO_TRY(co_await weigh_assets(work, input));
   TERTULIA_CO_TRY(add_input(work, input));
   live->log.add_hidden(started_event());
   TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, std::move(input), work.revision)}));
@@ -327,7 +338,8 @@ Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branc
   TurnWork work = work_for(core, *submission, live, passing, live->key(), branch, revision);
   work.session_state = [] { return MiddlewareState(); };
   Result<std::vector<Message>> input = input_of(*submission);
-  const Result<void> added = input ? add_input(work, *input) : Result<void>(input.error());
+  Result<void> added = input ? co_await weigh_assets(work, *input) : Result<void>(input.error());
+  if (added) added = add_input(work, *input);
   Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
   if (added) {
     live->log.add(started_event());

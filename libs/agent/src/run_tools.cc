@@ -84,12 +84,16 @@ class Batch {
       TERTULIA_CO_TRY(co_await take_in(std::move(finished)));
       start_more();
     }
+    if (!waiting_.empty()) co_return stopped();
     co_return Result<void>();
   }
 
  private:
+  Result<void> stopped() const { return work_.live->cancel.token().check(); }
+
+  // Nothing is begun any more once the turn is cancelled: what has not begun is known not to have run.
   void start_more() {
-    while (running_ < work_.limits().parallel_tools && !waiting_.empty()) {
+    while (stopped() && running_ < work_.limits().parallel_tools && !waiting_.empty()) {
       const std::size_t index = waiting_.front();
       waiting_.pop_front();
       ++running_;
@@ -205,12 +209,17 @@ class Batch {
                });
   }
 
-  // Notes what has come to its end.
+  // Notes what has come to its end. What a tool has answered is known, also if the turn was cancelled at the
+  // same time.
   Task<Result<void>> take_in(std::deque<Finished> finished) {
     std::vector<JournalEntry::Step> steps;
     NoteChanges assets;
+    bool stop = false;
     for (Finished& one : finished) {
-      if (one.what == Finished::What::kStop) co_return work_.live->cancel.token().check();
+      if (one.what == Finished::What::kStop) {
+        stop = true;
+        continue;
+      }
       PlannedCall& call = work_.calls[one.call];
       // Late: it was given up already.
       if (call.result) continue;
@@ -218,14 +227,18 @@ class Batch {
       if (one.what == Finished::What::kProbed && !one.took_effect) {
         // Whatever its class: it is known not to have run.
         call.recovery = Recovery::kRun;
-        run_call(one.call);
+        if (stopped()) {
+          run_call(one.call);
+        } else {
+          stop = true;
+        }
         continue;
       }
       --running_;
       TERTULIA_CO_TRY(settle(one, steps, assets));
     }
-    if (steps.empty()) co_return Result<void>();
-    co_return co_await work_.writer.note(std::move(steps), std::move(assets));
+    if (!steps.empty()) TERTULIA_CO_TRY(co_await work_.writer.note(std::move(steps), std::move(assets)));
+    co_return stop ? stopped() : Result<void>();
   }
 
   Result<void> settle(Finished& finished, std::vector<JournalEntry::Step>& steps, NoteChanges& assets) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,7 +40,7 @@ struct BranchSlot {
   // The number of the event record before the first of these.
   std::uint64_t events_before_unfinished = 0;
   LiveTurnPtr running;
-  std::deque<SubmissionPtr> waiting;
+  std::list<SubmissionPtr> waiting;
   // It must be read again before it is used.
   bool stale = true;
 
@@ -53,7 +53,7 @@ struct SessionDesk : std::enable_shared_from_this<SessionDesk> {
   const SessionKey key;
   // Submissions that nobody has decided about yet, in the order in which they were made.
   Mutex arriving_mutex;
-  std::deque<SubmissionPtr> arriving TERTULIA_GUARDED_BY(arriving_mutex);
+  std::list<SubmissionPtr> arriving TERTULIA_GUARDED_BY(arriving_mutex);
   // Who decides about the desk is inside.
   AsyncMutex door;
   SessionSeat seat;

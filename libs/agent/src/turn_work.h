@@ -122,7 +122,10 @@ struct TurnWork {
   Usage usage;
   Finish finish = Finish::kStop;
   std::vector<ToolCallRecord> tool_records;
+  // Of the turn's own assets: how many tools have left.
   std::uint64_t asset_count = 0;
+  // What was read of the assets that messages show. Null: nothing yet.
+  std::shared_ptr<const Assets> assets;
   std::vector<Record> receipts;
   // Of the prompt that is about to be sent.
   Receipt receipt;
@@ -170,6 +173,13 @@ Task<Result<View>> prepare_view(TurnWork& work);
 // The history before message `before` becomes a summary. False if it did not: nothing has changed then.
 Task<bool> summarise_history(TurnWork& work, std::uint64_t before);
 Task<Result<void>> let_model_speak(TurnWork& work, View view);
+// Reads the images and files of messages that come in, and counts what they cost. kNotFound if the session
+// has no such asset, kTooLarge, kUnsupportedParameter.
+Task<Result<void>> weigh_assets(TurnWork& work, std::vector<Message>& messages);
+// Gives a request the bytes of the images and files in its view. Those that are gone, or that newer ones
+// leave no room for, are left out, and the model reads so.
+Task<Result<void>> load_assets(TurnWork& work, ModelRequest& request);
+std::uint64_t count_tokens(const TurnWork& work, const Part& part, const Tokenizer& tokenizer);
 // Who was shown what, told at once and stored with the turn: the request as it is sent.
 void tell_receipt(TurnWork& work, const ModelRequest& request);
 // Adds the texts of the turn's prompts that are not stored yet to its receipts.
@@ -198,6 +208,8 @@ Result<void> close_group(TurnWork& work);
 // Closes a turn that was cut short: open calls get results that say so, what was said is kept.
 Result<void> close_interrupted(TurnWork& work);
 
+// The same message with its tokens counted by the model's tokenizer.
+Message counted(const TurnWork& work, const Message& message);
 // A message of this turn with a fresh id, the time, and its tokens counted by the model's tokenizer.
 Result<Message> make_message(const TurnWork& work, MessageDraft draft);
 // The same message with other parts: it keeps its id and time, and its tokens are counted anew.

@@ -238,6 +238,11 @@ void HttpTransfer::end(HttpEnd end) {
 
 int HttpTransfer::on_connected(void* self, char*, char*, int, int) {
   auto& transfer = *static_cast<HttpTransfer*>(self);
+  // libcurl is about to send it again.
+  if (transfer.connected_ && transfer.request_.once) {
+    transfer.stop({.how = HttpEnd::How::kCut,
+                   .sentence = transfer.host() + " closed a kept connection before it answered"});
+  }
   transfer.connected_ = true;
   transfer.last_sign_ = now();
   // An allowed address may have answered while a forbidden one of the same name was refused.

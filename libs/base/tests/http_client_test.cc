@@ -171,6 +171,31 @@ TEST(HttpClient, EndsAtOnceWhenItHasEnoughAndUsesTheConnectionAgain) {
   EXPECT_EQ(run(client, {.url = server.url()}).end.how, How::kComplete);
 }
 
+// A server that answers the first request of a connection and breaks it at the second.
+TEST(HttpClient, WhatMustNotArriveTwiceIsNotSentAgainOnANewConnection) {
+  std::atomic<int> arrived = 0;
+  RawServer server([&](RawConnection& client) {
+    if (client.read_request().empty()) return;
+    ++arrived;
+    client.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    if (!client.read_request().empty()) ++arrived;
+  });
+  HttpClient client(direct());
+  const HttpRequest post{.method = "POST", .url = server.url(), .body = "pay"};
+  HttpRequest once = post;
+  once.once = true;
+  EXPECT_EQ(run(client, once).end.how, How::kComplete);
+  const Exchange second = run(client, once);
+  EXPECT_EQ(second.end.how, How::kCut);
+  EXPECT_THAT(second.end.sentence, HasSubstr("closed a kept connection"));
+  EXPECT_EQ(arrived, 2);
+  // Without it, the second one arrives on the kept connection and on a new one.
+  arrived = 0;
+  EXPECT_EQ(run(client, post).end.how, How::kComplete);
+  EXPECT_EQ(run(client, post).end.how, How::kComplete);
+  EXPECT_EQ(arrived, 3);
+}
+
 // What a server does once it has the request, and how the exchange ends.
 How end_of(const std::string& answer, HttpRequest request = {}) {
   RawServer server([&](RawConnection& client) {

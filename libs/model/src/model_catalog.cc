@@ -20,47 +20,48 @@ struct Family {
   std::uint64_t context;
   std::uint64_t output;
   bool images;
+  bool files;
 };
 
 // As the providers publish them. The longest prefix that fits counts.
 constexpr Family kFamilies[] = {
-    {"chatgpt-4o", 128'000, 16'384, true},
-    {"gpt-3.5-turbo", 16'385, 4'096, false},
-    {"gpt-4", 8'192, 8'192, false},
-    {"gpt-4-turbo", 128'000, 4'096, true},
-    {"gpt-4.1", 1'047'576, 32'768, true},
-    {"gpt-4.5", 128'000, 16'384, true},
-    {"gpt-4o", 128'000, 16'384, true},
-    {"gpt-5", 400'000, 128'000, true},
-    {"gpt-5-chat", 128'000, 16'384, true},
-    {"gpt-oss", 131'072, 131'072, false},
-    {"o1", 200'000, 100'000, true},
-    {"o1-mini", 128'000, 65'536, false},
-    {"o3", 200'000, 100'000, true},
-    {"o3-mini", 200'000, 100'000, false},
-    {"o4-mini", 200'000, 100'000, true},
-    {"claude", 200'000, 4'096, true},
-    {"claude-3-5", 200'000, 8'192, true},
-    {"claude-3-7", 200'000, 64'000, true},
-    {"claude-haiku", 200'000, 64'000, true},
-    {"claude-opus", 200'000, 32'000, true},
-    {"claude-sonnet", 200'000, 64'000, true},
-    {"llama3", 8'192, 4'096, false},
-    {"llama-3", 8'192, 4'096, false},
-    {"meta-llama-3", 8'192, 4'096, false},
-    {"llama3.1", 131'072, 4'096, false},
-    {"llama-3.1", 131'072, 4'096, false},
-    {"meta-llama-3.1", 131'072, 4'096, false},
-    {"llama3.2", 131'072, 4'096, false},
-    {"llama-3.2", 131'072, 4'096, false},
-    {"llama3.3", 131'072, 4'096, false},
-    {"llama-3.3", 131'072, 4'096, false},
-    {"qwen2.5", 32'768, 8'192, false},
-    {"qwen3", 32'768, 8'192, false},
-    {"mistral", 32'768, 4'096, false},
-    {"gemma3", 131'072, 8'192, true},
-    {"gemma-3", 131'072, 8'192, true},
-    {"offline", 128'000, 4'096, false},
+    {"chatgpt-4o", 128'000, 16'384, true, true},
+    {"gpt-3.5-turbo", 16'385, 4'096, false, false},
+    {"gpt-4", 8'192, 8'192, false, false},
+    {"gpt-4-turbo", 128'000, 4'096, true, true},
+    {"gpt-4.1", 1'047'576, 32'768, true, true},
+    {"gpt-4.5", 128'000, 16'384, true, true},
+    {"gpt-4o", 128'000, 16'384, true, true},
+    {"gpt-5", 400'000, 128'000, true, true},
+    {"gpt-5-chat", 128'000, 16'384, true, true},
+    {"gpt-oss", 131'072, 131'072, false, false},
+    {"o1", 200'000, 100'000, true, true},
+    {"o1-mini", 128'000, 65'536, false, false},
+    {"o3", 200'000, 100'000, true, true},
+    {"o3-mini", 200'000, 100'000, false, false},
+    {"o4-mini", 200'000, 100'000, true, true},
+    {"claude", 200'000, 4'096, true, true},
+    {"claude-3-5", 200'000, 8'192, true, true},
+    {"claude-3-7", 200'000, 64'000, true, true},
+    {"claude-haiku", 200'000, 64'000, true, true},
+    {"claude-opus", 200'000, 32'000, true, true},
+    {"claude-sonnet", 200'000, 64'000, true, true},
+    {"llama3", 8'192, 4'096, false, false},
+    {"llama-3", 8'192, 4'096, false, false},
+    {"meta-llama-3", 8'192, 4'096, false, false},
+    {"llama3.1", 131'072, 4'096, false, false},
+    {"llama-3.1", 131'072, 4'096, false, false},
+    {"meta-llama-3.1", 131'072, 4'096, false, false},
+    {"llama3.2", 131'072, 4'096, false, false},
+    {"llama-3.2", 131'072, 4'096, false, false},
+    {"llama3.3", 131'072, 4'096, false, false},
+    {"llama-3.3", 131'072, 4'096, false, false},
+    {"qwen2.5", 32'768, 8'192, false, false},
+    {"qwen3", 32'768, 8'192, false, false},
+    {"mistral", 32'768, 4'096, false, false},
+    {"gemma3", 131'072, 8'192, true, false},
+    {"gemma-3", 131'072, 8'192, true, false},
+    {"offline", 128'000, 4'096, false, false},
 };
 
 std::string lower(std::string_view text) {
@@ -167,6 +168,7 @@ ModelInfo known_model(std::string_view name) {
   info.context_tokens = family == nullptr ? 32'768 : family->context;
   info.max_output_tokens = family == nullptr ? 4'096 : family->output;
   info.images = family != nullptr && family->images;
+  info.files = family != nullptr && family->files;
   return info;
 }
 

@@ -57,7 +57,7 @@ class OfflineModel final : public LanguageModel {
     TERTULIA_TRY(call.cancel.check());
     TERTULIA_TRY(check_request(call.request));
     const ModelRequest& request = call.request;
-    const offline::Reading reading = offline::read_view(request.view);
+    const offline::Reading reading = offline::read_view(request.view, request.assets.get());
     const offline::ToolBox tools(request.tools);
     offline::Reply reply = offline::reply_to(
         reading, tools,

@@ -317,6 +317,7 @@ ModelInfo ScriptedModel::info(std::string_view model) const {
                                                    .max_output_tokens = 16'000,
                                                    .tokenizer = tokenizer_for_model("gpt-4o"),
                                                    .images = true,
+                                                   .files = true,
                                                    .service_threads = true});
   info.name = std::string(model);
   return info;

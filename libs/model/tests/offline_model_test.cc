@@ -13,6 +13,7 @@ namespace {
 using talk::assistant;
 using talk::Heard;
 using talk::json;
+using talk::message_of;
 using talk::text_of;
 using talk::user;
 using talk::view_of;
@@ -290,6 +291,24 @@ TEST_F(OfflineModelTest, StopsWhenItIsCancelled) {
                                                          .cancel = source.token()});
   EXPECT_EQ(result.error().code(), ErrorCode::kCancelled);
   EXPECT_EQ(deltas, 2);
+}
+
+TEST_F(OfflineModelTest, SaysWhatItWasGivenAndQuotesFilesThatAreText) {
+  auto assets = std::make_shared<Assets>();
+  (*assets)["pic"] = "PNG";
+  (*assets)["doc"] = "The harbour opens at six. Nobody swims there.";
+  const ModelRequest request{
+      .view = view_of({message_of(
+          Role::kUser,
+          {Part::text_of("When does the harbour open?"),
+           {.kind = PartKind::kImage, .name = "image/png", .call_id = "pic"},
+           {.kind = PartKind::kFile, .name = "text/plain", .call_id = "doc", .text = "harbour.txt"}})}),
+      .assets = assets};
+  EXPECT_EQ(
+      text_of(respond(*model_, {.request = request}).value()),
+      "I was given an image (image/png, 3 bytes) and the file 'harbour.txt' (text/plain, 45 bytes); I see "
+      "no images, and read only files that are text. According to harbour.txt: \"The harbour opens at "
+      "six.\"");
 }
 
 }  // namespace

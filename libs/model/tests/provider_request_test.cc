@@ -17,6 +17,7 @@ using talk::user;
 using talk::view_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::options_for;
 using testing::RawConnection;
 using testing::RawServer;
@@ -152,28 +153,86 @@ TEST(ProviderRequest, ThoughtsGoBackOnlyWhereTheyCameFrom) {
   EXPECT_EQ(array_at(&openai, "input").size(), 4U);
 }
 
-TEST(ProviderRequest, SendsImagesAndFiles) {
+// A picture, its address, a text and a PDF, as somebody sends them.
+ModelRequest with_assets(std::string model) {
   auto assets = std::make_shared<Assets>();
   (*assets)["pic"] = "PNG";
   (*assets)["doc"] = "plain";
-  ModelRequest request{
-      .model = "m",
-      .view = view_of(
-          {message_of(Role::kUser,
-                      {Part::text_of("look"),
-                       {.kind = PartKind::kImage, .name = "image/png", .call_id = "pic"},
-                       {.kind = PartKind::kImage, .name = "image/png", .text = "https://x/y.png"},
-                       {.kind = PartKind::kFile, .name = "text/plain", .call_id = "doc", .text = "a.txt"}})}),
-      .assets = assets};
-  const std::string chat = to_text(sent(kChat, request));
-  EXPECT_THAT(chat, HasSubstr("data:image/png;base64,UE5H"));
-  EXPECT_THAT(chat, HasSubstr("https://x/y.png"));
-  EXPECT_THAT(chat, HasSubstr("a.txt"));
-  const std::string claude = to_text(sent(kAnthropic, request));
+  (*assets)["pdf"] = "%PDF";
+  (*assets)["gone"] = "";
+  return {.model = std::move(model),
+          .view = view_of({message_of(
+              Role::kUser,
+              {Part::text_of("look"),
+               {.kind = PartKind::kImage, .name = "image/png", .call_id = "pic"},
+               {.kind = PartKind::kImage, .name = "image/png", .text = "https://x/y.png"},
+               {.kind = PartKind::kImage, .name = "image/gif", .text = "data:image/gif;base64,R0lG"},
+               {.kind = PartKind::kFile, .name = "text/plain", .call_id = "doc", .text = "a.txt"},
+               {.kind = PartKind::kFile, .name = "application/pdf", .call_id = "pdf", .text = "b.pdf"},
+               {.kind = PartKind::kImage, .name = "image/webp", .call_id = "gone"}})}),
+          .assets = assets};
+}
+
+constexpr const char* kLeftOut = "[An image (image/webp) stands here. It was left out";
+constexpr const char* kReadText = R"([File 'a.txt' (text/plain)]\nplain\n[End of file])";
+
+TEST(ProviderRequest, SendsImagesAndFilesToChatCompletions) {
+  const std::string chat = to_text(sent(kChat, with_assets("gpt-4o")));
+  EXPECT_THAT(chat, HasSubstr(R"({"type":"image_url","image_url":{"url":"data:image/png;base64,UE5H"}})"));
+  EXPECT_THAT(chat, HasSubstr(R"({"url":"https://x/y.png"})"));
+  EXPECT_THAT(chat, HasSubstr(R"({"url":"data:image/gif;base64,R0lG"})"));
+  EXPECT_THAT(chat, HasSubstr(kReadText));
+  EXPECT_THAT(chat,
+              HasSubstr(R"("file":{"filename":"b.pdf","file_data":"data:application/pdf;base64,JVBERg=="})"));
+  EXPECT_THAT(chat, HasSubstr(kLeftOut));
+}
+
+TEST(ProviderRequest, SendsImagesAndFilesToResponses) {
+  const std::string body = to_text(sent(kResponses, with_assets("gpt-5")));
+  EXPECT_THAT(
+      body, HasSubstr(R"({"type":"input_image","image_url":"data:image/png;base64,UE5H","detail":"auto"})"));
+  EXPECT_THAT(body, HasSubstr(R"("image_url":"https://x/y.png")"));
+  EXPECT_THAT(body, HasSubstr(kReadText));
+  EXPECT_THAT(
+      body,
+      HasSubstr(
+          R"("type":"input_file","file_data":"data:application/pdf;base64,JVBERg==","filename":"b.pdf")"));
+  EXPECT_THAT(body, HasSubstr(kLeftOut));
+}
+
+TEST(ProviderRequest, SendsImagesAndFilesToAnthropic) {
+  const std::string claude = to_text(sent(kAnthropic, with_assets("claude-sonnet-4-5")));
   EXPECT_THAT(claude, HasSubstr(R"("type":"base64","media_type":"image/png","data":"UE5H")"));
   EXPECT_THAT(claude, HasSubstr(R"("type":"url","url":"https://x/y.png")"));
-  EXPECT_THAT(claude, HasSubstr(R"("data":"plain"},"title":"a.txt")"));
-  EXPECT_THAT(to_text(sent(kResponses, request)), HasSubstr("input_file"));
+  EXPECT_THAT(claude, HasSubstr(R"("type":"base64","media_type":"image/gif","data":"R0lG")"));
+  EXPECT_THAT(claude,
+              HasSubstr(R"("type":"text","media_type":"text/plain","data":"plain"},"title":"a.txt")"));
+  EXPECT_THAT(claude, HasSubstr(R"("media_type":"application/pdf","data":"JVBERg=="},"title":"b.pdf")"));
+  EXPECT_THAT(claude, HasSubstr(kLeftOut));
+}
+
+TEST(ProviderRequest, TellsAModelThatTakesNoImagesWhatItDoesNotSee) {
+  for (const auto& make : {kChat, kResponses, kAnthropic}) {
+    const std::string body = to_text(sent(make, with_assets("nobody-knows-it")));
+    EXPECT_THAT(body, HasSubstr("[An image (image/png) stands here. This model takes no images"));
+    EXPECT_THAT(body, HasSubstr("[A file 'b.pdf' (application/pdf) stands here. This model takes no such"));
+    EXPECT_THAT(body, HasSubstr(kReadText));
+    EXPECT_THAT(body, Not(HasSubstr("UE5H")));
+    EXPECT_THAT(body, Not(HasSubstr("https://x/y.png")));
+  }
+}
+
+TEST(ProviderRequest, TakesTheWordOfWhoConfiguredAModelThatIsNotKnown) {
+  const auto sighted = [](const std::string& url) {
+    ProviderOptions options = options_for(url);
+    options.images = true;
+    return openai_chat_model({.provider = std::move(options)});
+  };
+  EXPECT_THAT(to_text(sent(sighted, with_assets("nobody-knows-it"))), HasSubstr("UE5H"));
+}
+
+TEST(ProviderRequest, RefusesAnAssetWhoseBytesWereNotGiven) {
+  ModelRequest request = with_assets("gpt-4o");
   request.assets = nullptr;
   EXPECT_EQ(respond(*openai_chat_model({}), {.request = request}).error().code(), ErrorCode::kNotFound);
 }

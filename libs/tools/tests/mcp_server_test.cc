@@ -363,10 +363,15 @@ TEST(McpServer, ToolsThatOutliveItAnswerWithAnErrorAndLeaveTheRegistry) {
 // A server over HTTP on a free port of loopback.
 class HttpServer {
  public:
-  explicit HttpServer(const std::string& kind, int port = 0) : port_(port == 0 ? free_port() : port) {
-    ChildCommand command{.program = "node",
-                         .arguments = {script("server-everything"), kind},
-                         .environment = process_environment()};
+  explicit HttpServer(const std::string& kind, int port = 0)
+      : HttpServer({script("server-everything"), kind}, {}, port) {}
+
+  // `arguments` of node.
+  HttpServer(std::vector<std::string> arguments, const Environment& environment, int port = 0)
+      : port_(port == 0 ? free_port() : port) {
+    ChildCommand command{
+        .program = "node", .arguments = std::move(arguments), .environment = process_environment()};
+    for (const auto& [name, value] : environment) command.environment[name] = value;
     command.environment["PORT"] = std::to_string(port_);
     child_ = start_child(command).value();
     std::string said;
@@ -445,6 +450,54 @@ TEST(McpHttp, ARealServerIsUsedOverStreamableHttp) {
 TEST(McpHttp, ARealServerIsUsedOverTheOlderTransport) {
   const HttpServer host("sse");
   use_over_http(host.url("/sse"), "2025-11-25");
+}
+
+// Servers that know only pipes, behind the SDK's own transport.
+std::vector<std::string> over_http(std::vector<std::string> program) {
+  std::vector<std::string> arguments = {std::string(TERTULIA_MCP_TESTS) + "/over_http.mjs",
+                                        TERTULIA_MCP_SERVERS};
+  for (std::string& argument : program) arguments.push_back(std::move(argument));
+  return arguments;
+}
+
+TEST(McpHttp, FilesAreReadAndWrittenThroughAServer) {
+  TempDir dir;
+  const HttpServer host(over_http({script("server-filesystem"), dir.path().string()}), {});
+  ToolRegistry registry;
+  McpServer server({.name = "files", .url = host.url("/mcp")});
+  server.connect().value();
+  server.attach(registry).value();
+  EXPECT_EQ(tool(registry, "files__edit_file")->tool_class(), ToolClass::kUnsafe);
+  const std::string path = dir.path() / "a.txt";
+  const JsonObject written{{"path", path}, {"content", "wrote ü"}};
+  EXPECT_FALSE(run(tool(registry, "files__write_file"), to_text(written)).value().failed);
+  const JsonObject read{{"path", path}};
+  EXPECT_EQ(run(tool(registry, "files__read_text_file"), to_text(read)).value().text, "wrote ü");
+  EXPECT_TRUE(run(tool(registry, "files__read_text_file"), R"({"path":"/etc/passwd"})").value().failed);
+}
+
+TEST(McpHttp, AMemoryServerRemembersForTheNextSession) {
+  TempDir dir;
+  const Environment environment{{"MEMORY_FILE_PATH", (dir.path() / "m.jsonl").string()}};
+  {
+    const HttpServer host(over_http({script("server-memory")}), environment);
+    ToolRegistry registry;
+    McpServer server({.name = "memory", .url = host.url("/mcp")});
+    server.connect().value();
+    server.attach(registry).value();
+    const ToolOutput made =
+        run(tool(registry, "memory__create_entities"),
+            R"({"entities":[{"name":"Ana","entityType":"person","observations":["likes tea"]}]})")
+            .value();
+    EXPECT_FALSE(made.failed) << made.text;
+  }
+  const HttpServer host(over_http({script("server-memory")}), environment);
+  ToolRegistry registry;
+  McpServer server({.name = "memory", .url = host.url("/mcp")});
+  server.connect().value();
+  server.attach(registry).value();
+  EXPECT_THAT(run(tool(registry, "memory__search_nodes"), R"({"query":"tea"})").value().text,
+              HasSubstr("Ana"));
 }
 
 TEST(McpHttp, AServerThatForgotTheSessionGetsANewOne) {

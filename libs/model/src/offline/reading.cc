@@ -4,6 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "tertulia/base/utf8.h"
+#include "tertulia/model/asset.h"
+
 #include "offline/words.h"
 
 namespace tertulia::offline {
@@ -14,9 +17,21 @@ std::string source_of(const Message& message) {
   return std::string(message.author());
 }
 
+std::string described(const Part& part, std::size_t bytes) {
+  std::string text = part.kind == PartKind::kImage ? "an image" : "a file";
+  if (part.kind == PartKind::kFile && !part.call_id.empty() && !part.text.empty()) {
+    text = "the file '" + std::string(part.text) + "'";
+  }
+  text += " (" + std::string(part.name);
+  if (bytes > 0) text += ", " + std::to_string(bytes) + " bytes";
+  return text + ")";
+}
+
 // Keeps what is asked apart from what was said before.
 class ViewReader {
  public:
+  explicit ViewReader(const Assets* assets) : assets_(assets) {}
+
   Reading read(const View& view) {
     for (const Message& message : view) take(message);
     return std::move(reading_);
@@ -32,6 +47,7 @@ class ViewReader {
         return;
       case Role::kUser:
         take_user(message.text_content());
+        for (std::size_t i = 0; i < message.part_count(); ++i) take_asset(message.part(i));
         return;
       case Role::kAssistant:
         take_answer(message);
@@ -51,7 +67,19 @@ class ViewReader {
     asked_ = true;
     reading_.question = std::move(text);
     reading_.runs.clear();
+    reading_.given.clear();
     answer_.clear();
+  }
+
+  void take_asset(const Part& part) {
+    if (!is_asset(part)) return;
+    std::string_view bytes;
+    if (assets_ != nullptr) {
+      if (const auto found = assets_->find(part.call_id); found != assets_->end()) bytes = found->second;
+    }
+    reading_.given.push_back(described(part, std::max(bytes.size(), bytes_in_address(part.text))));
+    if (part.kind != PartKind::kFile || !is_text_type(part.name) || !is_utf8(bytes)) return;
+    reading_.documents.push_back({.source = std::string(part.text), .text = std::string(bytes)});
   }
 
   void take_answer(const Message& message) {
@@ -71,6 +99,7 @@ class ViewReader {
     if (const auto number = last_number(text)) reading_.last_number = number;
   }
 
+  const Assets* assets_;
   Reading reading_;
   bool asked_ = false;
   std::string answer_;
@@ -145,7 +174,7 @@ void add_open_facts(std::string_view sentence, const std::string& low, std::vect
 
 }  // namespace
 
-Reading read_view(const View& view) { return ViewReader().read(view); }
+Reading read_view(const View& view, const Assets* assets) { return ViewReader(assets).read(view); }
 
 std::string Fact::sentence() const {
   if (about == "name") return "Your name is " + value + ".";

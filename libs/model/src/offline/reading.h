@@ -8,6 +8,7 @@
 
 #include "tertulia/conversation/message.h"
 #include "tertulia/conversation/view.h"
+#include "tertulia/model/language_model.h"
 
 namespace tertulia::offline {
 
@@ -33,8 +34,10 @@ struct Reading {
   std::string question;
   // What was said before it, oldest first.
   std::vector<Exchange> history;
-  // Context messages, wherever they stand.
+  // Context messages, wherever they stand, and files that are text.
   std::vector<Document> documents;
+  // The images and files of the question: "an image (image/png, 12 bytes)".
+  std::vector<std::string> given;
   // The results since the question, in order.
   std::vector<ToolRun> runs;
   // The last number that was answered before the question.
@@ -43,7 +46,8 @@ struct Reading {
   std::size_t calls = 0;
 };
 
-Reading read_view(const View& view);
+// `assets` may be null.
+Reading read_view(const View& view, const Assets* assets);
 
 // Something the user said of themselves.
 struct Fact {

@@ -204,10 +204,18 @@ std::string fallback(const Reading& reading, const ToolBox& tools, const Offline
   return text;
 }
 
-}  // namespace
+// What came with the question, since a model that cannot see should say so.
+std::string told_of_given(const Reading& reading) {
+  std::string text = "I was given ";
+  for (std::size_t i = 0; i < reading.given.size(); ++i) {
+    if (i > 0) text += i + 1 == reading.given.size() ? " and " : ", ";
+    text += reading.given[i];
+  }
+  return text + "; I see no images, and read only files that are text.";
+}
 
-Reply reply_to(const Reading& reading, const ToolBox& tools, const ReplyRules& rules,
-               const OfflineOptions& options) {
+Reply chosen_reply(const Reading& reading, const ToolBox& tools, const ReplyRules& rules,
+                   const OfflineOptions& options) {
   if (std::optional<Reply> sums = reckon(reading, tools, rules)) return *std::move(sums);
   const std::vector<std::string> words = words_of(reading.question);
   if (!reading.runs.empty()) {
@@ -232,6 +240,16 @@ Reply reply_to(const Reading& reading, const ToolBox& tools, const ReplyRules& r
   }
   if (words.empty()) return {.text = "There is nothing to answer yet. " + abilities(tools)};
   return {.text = fallback(reading, tools, options)};
+}
+
+}  // namespace
+
+Reply reply_to(const Reading& reading, const ToolBox& tools, const ReplyRules& rules,
+               const OfflineOptions& options) {
+  Reply reply = chosen_reply(reading, tools, rules, options);
+  if (reading.given.empty() || !reply.calls.empty() || !reading.runs.empty()) return reply;
+  reply.text = told_of_given(reading) + (reading.question.empty() ? "" : " " + reply.text);
+  return reply;
 }
 
 }  // namespace tertulia::offline

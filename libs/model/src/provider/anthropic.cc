@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tertulia/base/utf8.h"
+#include "tertulia/model/asset.h"
 #include "tertulia/model/model_catalog.h"
 #include "tertulia/model/provider_streams.h"
 
@@ -33,7 +34,8 @@ class MessagesBody {
       : request_(request), options_(options), body_(request.options.extra), out_(body_.out()) {}
 
   Result<std::string> write() {
-    TERTULIA_TRY_AS(const WireConversation wire, wire_conversation(request_.view));
+    TERTULIA_TRY_AS(const WireConversation wire,
+                    wire_conversation(request_, abilities_of(request_, options_.provider, true)));
     if (body_.begin("model")) out_.string(sanitize_utf8(request_.model));
     if (body_.begin("max_tokens")) out_.number(most_tokens());
     if (!wire.system.empty() && body_.begin("system")) {
@@ -41,7 +43,7 @@ class MessagesBody {
       mark_cached(true);
       out_.end_object().end_array();
     }
-    if (body_.begin("messages")) TERTULIA_TRY(write_messages(wire));
+    if (body_.begin("messages")) write_messages(wire);
     if (body_.begin("stream")) out_.boolean(true);
     write_tools();
     write_options();
@@ -70,7 +72,7 @@ class MessagesBody {
   }
 
   // Results, instructions in between and what the user says are all the user's side, in one message.
-  Result<void> write_messages(const WireConversation& wire) {
+  void write_messages(const WireConversation& wire) {
     out_.begin_array();
     bool user_side = false;
     bool any = false;
@@ -91,11 +93,10 @@ class MessagesBody {
       user_side = is_user;
       const bool last = i + 1 == wire.messages.size();
       for (std::size_t p = 0; p < message.parts.size(); ++p)
-        TERTULIA_TRY(write_part(message.parts[p], last && p + 1 == message.parts.size()));
+        write_part(message.parts[p], last && p + 1 == message.parts.size());
     }
     if (any) out_.end_array().end_object();
     out_.end_array();
-    return {};
   }
 
   static bool is_own_thought(const WirePart& part, Json& extra) {
@@ -113,15 +114,14 @@ class MessagesBody {
     });
   }
 
-  Result<void> write_part(const WirePart& part, bool is_last) {
+  void write_part(const WirePart& part, bool is_last) {
     switch (part.kind) {
       case PartKind::kText:
-        if (is_blank(part.text)) return {};
+        if (is_blank(part.text)) return;
         out_.begin_object().key("type").string("text").key("text").string(part.text);
         break;
       case PartKind::kReasoning:
-        write_thought(part);
-        return {};
+        return write_thought(part);
       case PartKind::kToolCall:
         out_.begin_object().key("type").string("tool_use").key("id").string(part.id);
         out_.key("name").string(part.name).key("input").raw(input_of(part));
@@ -133,12 +133,11 @@ class MessagesBody {
         break;
       case PartKind::kImage:
       case PartKind::kFile:
-        TERTULIA_TRY(write_source(part));
+        write_source(part);
         break;
     }
     mark_cached(is_last);
     out_.end_object();
-    return {};
   }
 
   void write_thought(const WirePart& part) {
@@ -162,25 +161,22 @@ class MessagesBody {
   }
 
   // Begins the object of an image or a document; the caller ends it.
-  Result<void> write_source(const WirePart& part) {
-    const bool address = part.asset.empty() && is_address(part.text);
-    std::string_view bytes;
-    if (!address) {
-      TERTULIA_TRY_AS(bytes, asset_bytes(request_, part));
-    }
-    const bool plain =
-        part.kind == PartKind::kFile && part.name.starts_with("text/") && !address && is_utf8(bytes);
-    out_.begin_object().key("type").string(part.kind == PartKind::kImage ? "image" : "document");
-    out_.key("source").begin_object().key("type").string(address ? "url" : plain ? "text" : "base64");
-    if (address) {
-      out_.key("url").string(part.text);
+  void write_source(const WirePart& part) {
+    const bool file = part.kind == PartKind::kFile;
+    out_.begin_object().key("type").string(file ? "document" : "image").key("source").begin_object();
+    if (const std::optional<InlineData> data = inline_data(part.bytes.empty() ? part.text : ""); data) {
+      out_.key("type").string("base64").key("media_type").string(data->media_type);
+      out_.key("data").string(data->base64);
+    } else if (part.bytes.empty()) {
+      out_.key("type").string("url").key("url").string(part.text);
     } else {
+      const bool plain = file && is_text_type(part.name) && is_utf8(part.bytes);
+      out_.key("type").string(plain ? "text" : "base64");
       out_.key("media_type").string(plain ? "text/plain" : part.name).key("data");
-      out_.string(plain ? std::string(bytes) : base64(bytes));
+      out_.string(plain ? std::string(part.bytes) : base64(part.bytes));
     }
     out_.end_object();
-    if (part.kind == PartKind::kFile && !address && !part.text.empty()) out_.key("title").string(part.text);
-    return {};
+    if (file && !part.bytes.empty() && !part.text.empty()) out_.key("title").string(part.text);
   }
 
   void write_tools() {

@@ -80,6 +80,8 @@ class HttpModel final : public LanguageModel {
 
   ModelInfo info(std::string_view model) const override {
     ModelInfo info = known_model(model);
+    info.images = options_.images.value_or(info.images);
+    info.files = options_.files.value_or(info.files);
     protocol_->complete_info(info);
     return info;
   }
@@ -93,6 +95,8 @@ class HttpModel final : public LanguageModel {
         .url = options_.base_url + std::string(protocol_->path()),
         .headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}},
         .body = *std::move(body),
+        // It may be billed, and asking again is with_retries', which tells it.
+        .once = true,
         .deadline = call.deadline,
         .connect_timeout = options_.connect_timeout,
         .idle_timeout = call.idle_timeout > Duration::zero() ? call.idle_timeout : options_.idle_timeout,

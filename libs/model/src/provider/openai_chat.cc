@@ -19,9 +19,10 @@ class ChatBody {
       : request_(request), options_(options), body_(request.options.extra), out_(body_.out()) {}
 
   Result<std::string> write() {
-    TERTULIA_TRY_AS(const WireConversation wire, wire_conversation(request_.view));
+    TERTULIA_TRY_AS(const WireConversation wire,
+                    wire_conversation(request_, abilities_of(request_, options_.provider, false)));
     if (body_.begin("model")) out_.string(sanitize_utf8(request_.model));
-    if (body_.begin("messages")) TERTULIA_TRY(write_messages(wire));
+    if (body_.begin("messages")) write_messages(wire);
     if (body_.begin("stream")) out_.boolean(true);
     if (body_.begin("stream_options")) out_.begin_object().key("include_usage").boolean(true).end_object();
     write_tools();
@@ -30,7 +31,7 @@ class ChatBody {
   }
 
  private:
-  Result<void> write_messages(const WireConversation& wire) {
+  void write_messages(const WireConversation& wire) {
     out_.begin_array();
     if (!wire.system.empty())
       out_.begin_object().key("role").string("system").key("content").string(wire.system).end_object();
@@ -45,12 +46,11 @@ class ChatBody {
         case Role::kSystem:
         case Role::kUser:
         case Role::kContext:
-          TERTULIA_TRY(write_said(message));
+          write_said(message);
           break;
       }
     }
     out_.end_array();
-    return {};
   }
 
   void write_assistant(const WireMessage& message) {
@@ -92,32 +92,28 @@ class ChatBody {
     }
   }
 
-  Result<void> write_said(const WireMessage& message) {
+  void write_said(const WireMessage& message) {
     out_.begin_object().key("role").string(message.role == Role::kSystem ? "system" : "user").key("content");
     if (message.parts.size() == 1 && message.parts[0].kind == PartKind::kText) {
       out_.string(message.parts[0].text).end_object();
-      return {};
+      return;
     }
     out_.begin_array();
-    for (const WirePart& part : message.parts) TERTULIA_TRY(write_part(part));
+    for (const WirePart& part : message.parts) write_part(part);
     out_.end_array().end_object();
-    return {};
   }
 
-  Result<void> write_part(const WirePart& part) {
+  void write_part(const WirePart& part) {
     if (part.kind == PartKind::kText) {
       out_.begin_object().key("type").string("text").key("text").string(part.text).end_object();
     } else if (part.kind == PartKind::kImage) {
-      TERTULIA_TRY_AS(const std::string url, data_url(request_, part));
       out_.begin_object().key("type").string("image_url").key("image_url").begin_object();
-      out_.key("url").string(url).end_object().end_object();
+      out_.key("url").string(data_url(part)).end_object().end_object();
     } else if (part.kind == PartKind::kFile) {
-      TERTULIA_TRY_AS(const std::string url, data_url(request_, part));
       out_.begin_object().key("type").string("file").key("file").begin_object();
-      out_.key("filename").string(part.text.empty() ? "file" : part.text).key("file_data").string(url);
+      out_.key("filename").string(file_name(part)).key("file_data").string(data_url(part));
       out_.end_object().end_object();
     }
-    return {};
   }
 
   void write_tools() {

@@ -22,12 +22,13 @@ class ResponsesBody {
       : request_(request), options_(options), body_(request.options.extra), out_(body_.out()) {}
 
   Result<std::string> write() {
-    TERTULIA_TRY_AS(const WireConversation wire, wire_conversation(request_.view));
+    TERTULIA_TRY_AS(const WireConversation wire,
+                    wire_conversation(request_, abilities_of(request_, options_.provider, false)));
     if (body_.begin("model")) out_.string(sanitize_utf8(request_.model));
     if (!wire.system.empty() && body_.begin("instructions")) out_.string(wire.system);
     if (body_.begin("input")) {
       out_.begin_array();
-      for (const WireMessage& message : wire.messages) TERTULIA_TRY(write_message(message));
+      for (const WireMessage& message : wire.messages) write_message(message);
       out_.end_array();
     }
     if (!request_.service_thread.empty() &&
@@ -43,24 +44,22 @@ class ResponsesBody {
   }
 
  private:
-  Result<void> write_message(const WireMessage& message) {
+  void write_message(const WireMessage& message) {
     switch (message.role) {
       case Role::kAssistant:
-        write_assistant(message);
-        return {};
+        return write_assistant(message);
       case Role::kTool:
         for (const WirePart& part : message.parts) {
           if (part.kind != PartKind::kToolResult) continue;
           out_.begin_object().key("type").string("function_call_output").key("call_id").string(part.id);
           out_.key("output").string(part.text).end_object();
         }
-        return {};
+        return;
       case Role::kSystem:
       case Role::kUser:
       case Role::kContext:
         return write_said(message);
     }
-    return {};
   }
 
   // Each part is an item of its own, in the order in which they came.
@@ -89,7 +88,7 @@ class ResponsesBody {
     out_.value(*item);
   }
 
-  Result<void> write_said(const WireMessage& message) {
+  void write_said(const WireMessage& message) {
     out_.begin_object().key("type").string("message");
     out_.key("role")
         .string(message.role == Role::kSystem ? "developer" : "user")
@@ -99,23 +98,21 @@ class ResponsesBody {
       if (part.kind == PartKind::kText) {
         out_.begin_object().key("type").string("input_text").key("text").string(part.text).end_object();
       } else if (part.kind == PartKind::kImage) {
-        TERTULIA_TRY_AS(const std::string url, data_url(request_, part));
-        out_.begin_object().key("type").string("input_image").key("image_url").string(url);
+        out_.begin_object().key("type").string("input_image").key("image_url").string(data_url(part));
         out_.key("detail").string("auto").end_object();
       } else if (part.kind == PartKind::kFile) {
-        TERTULIA_TRY_AS(const std::string url, data_url(request_, part));
+        const std::string url = data_url(part);
         const bool address = is_address(url);
         out_.begin_object()
             .key("type")
             .string("input_file")
             .key(address ? "file_url" : "file_data")
             .string(url);
-        if (!address) out_.key("filename").string(part.text.empty() ? "file" : part.text);
+        if (!address) out_.key("filename").string(file_name(part));
         out_.end_object();
       }
     }
     out_.end_array().end_object();
-    return {};
   }
 
   void write_tools() {

@@ -4,7 +4,14 @@
 #include <set>
 #include <utility>
 
+#include "tertulia/base/utf8.h"
+#include "tertulia/model/asset.h"
+#include "tertulia/model/model_catalog.h"
+
 namespace tertulia {
+
+bool is_address(std::string_view text) { return text.starts_with("https://") || text.starts_with("http://"); }
+
 namespace {
 
 // What every provider takes: OpenAI allows 40 bytes, Anthropic only these characters.
@@ -22,10 +29,34 @@ std::string with_source(const Message& message, std::string_view text) {
   return result;
 }
 
+// "[An image (image/png) stands here. …]"
+std::string in_place_of(const Part& part, std::string_view why) {
+  std::string text = part.kind == PartKind::kImage ? "[An image" : "[A file";
+  if (part.kind == PartKind::kFile && !part.call_id.empty() && !part.text.empty()) {
+    text += " '" + std::string(part.text) + "'";
+  }
+  text += " (" + std::string(part.name) + ") stands here. ";
+  text += why;
+  text += ']';
+  return text;
+}
+
+std::string file_text(const Part& part, std::string_view bytes) {
+  std::string text = "[File";
+  if (!part.text.empty()) text += " '" + std::string(part.text) + "'";
+  text += " (" + std::string(part.name) + ")]\n";
+  text += bytes;
+  text += "\n[End of file]";
+  return text;
+}
+
 class WireBuilder {
  public:
-  Result<WireConversation> build(const View& view) {
-    for (const Message& message : view) take(message);
+  WireBuilder(const ModelRequest& request, const WireAbilities& abilities)
+      : request_(request), abilities_(abilities) {}
+
+  Result<WireConversation> build() {
+    for (const Message& message : request_.view) TERTULIA_TRY(take(message));
     std::erase_if(wire_.messages, [](const WireMessage& message) { return message.parts.empty(); });
     if (wire_.messages.empty() && wire_.system.empty())
       return Error(ErrorCode::kEmptyMessage, "there is nothing to send to the model");
@@ -39,24 +70,33 @@ class WireBuilder {
     std::string id;
   };
 
-  void take(const Message& message) {
+  Result<void> take(const Message& message) {
     const bool leads = wire_.messages.empty();
     switch (message.role()) {
       case Role::kSystem:
-        if (leads) return add_system(message.text_content());
-        return add(Role::kSystem, message);
+        if (!leads) return add(Role::kSystem, message);
+        add_system(message.text_content());
+        return {};
       case Role::kContext: {
         std::string text = with_source(message, message.text_content());
-        if (leads) return add_system(text);
-        wire_.texts.push_back(std::move(text));
-        at(Role::kUser).parts.push_back({.text = wire_.texts.back()});
-        return;
+        if (leads) {
+          add_system(text);
+        } else {
+          add_text(at(Role::kUser), std::move(text));
+        }
+        return {};
       }
       case Role::kUser:
       case Role::kAssistant:
       case Role::kTool:
         return add(message.role(), message);
     }
+    return {};
+  }
+
+  void add_text(WireMessage& target, std::string text) {
+    wire_.texts.push_back(std::move(text));
+    target.parts.push_back({.text = wire_.texts.back()});
   }
 
   void add_system(std::string_view text) {
@@ -74,23 +114,69 @@ class WireBuilder {
     return wire_.messages.back();
   }
 
-  void add(Role role, const Message& message) {
+  Result<void> add(Role role, const Message& message) {
     WireMessage& target = at(role);
     if (role == Role::kAssistant) open_.clear();
     for (std::size_t i = 0; i < message.part_count(); ++i) {
       const Part part = message.part(i);
       if (part.kind == PartKind::kText && part.text.empty()) continue;
+      if (is_asset(part)) {
+        TERTULIA_TRY(add_asset(target, part));
+        continue;
+      }
       WirePart wire{.kind = part.kind,
                     .outcome = part.outcome,
                     .name = part.name,
                     .text = part.text,
                     .extra = part.extra};
-      if (part.kind == PartKind::kImage || part.kind == PartKind::kFile) wire.asset = part.call_id;
       if (part.kind == PartKind::kReasoning) wire.signature = part.call_id;
       if (part.kind == PartKind::kToolCall) wire.id = open_call(part);
       if (part.kind == PartKind::kToolResult) wire.id = close_call(part);
       target.parts.push_back(std::move(wire));
     }
+    return {};
+  }
+
+  Result<void> add_asset(WireMessage& target, const Part& part) {
+    const bool image = part.kind == PartKind::kImage;
+    const bool takes = image ? abilities_.images : abilities_.files;
+    WirePart wire{.kind = part.kind, .name = part.name, .text = part.text};
+    if (!part.call_id.empty()) {
+      if (takes || (!image && is_text_type(part.name))) {
+        TERTULIA_TRY_AS(wire.bytes, bytes_of(part));
+        if (wire.bytes.empty()) {
+          add_text(target, in_place_of(part,
+                                       "It was left out: it is not stored any more, or there is no "
+                                       "room for it beside what came later."));
+          return {};
+        }
+      }
+      const bool reads = !image && is_text_type(part.name) && !(takes && abilities_.text_files);
+      if (reads && is_utf8(wire.bytes)) {
+        add_text(target, file_text(part, wire.bytes));
+        return {};
+      }
+    }
+    if (part.call_id.empty() && !is_address(part.text) && !part.text.starts_with("data:")) {
+      add_text(target, in_place_of(part, "Where it is kept is not known here."));
+      return {};
+    }
+    if (!takes) {
+      add_text(target, in_place_of(part, image ? "This model takes no images, so it cannot be seen."
+                                               : "This model takes no such files, so it cannot be read."));
+      return {};
+    }
+    target.parts.push_back(std::move(wire));
+    return {};
+  }
+
+  Result<std::string_view> bytes_of(const Part& part) const {
+    if (request_.assets != nullptr) {
+      if (const auto found = request_.assets->find(part.call_id); found != request_.assets->end())
+        return std::string_view(found->second);
+    }
+    return Error(ErrorCode::kNotFound, "the bytes of asset '" + std::string(part.call_id) +
+                                           "' are needed for the request and were not given with it");
   }
 
   std::string open_call(const Part& part) {
@@ -114,6 +200,8 @@ class WireBuilder {
     return id;
   }
 
+  const ModelRequest& request_;
+  const WireAbilities abilities_;
   WireConversation wire_;
   std::vector<OpenCall> open_;
   std::set<std::string, std::less<>> used_;
@@ -125,17 +213,15 @@ bool WireMessage::has_calls() const {
   return std::ranges::any_of(parts, [](const WirePart& part) { return part.kind == PartKind::kToolCall; });
 }
 
-Result<WireConversation> wire_conversation(const View& view) { return WireBuilder().build(view); }
+WireAbilities abilities_of(const ModelRequest& request, const ProviderOptions& options, bool text_files) {
+  const ModelInfo info = known_model(request.model);
+  return {.images = options.images.value_or(info.images),
+          .files = options.files.value_or(info.files),
+          .text_files = text_files};
+}
 
-bool is_address(std::string_view text) { return text.starts_with("https://") || text.starts_with("http://"); }
-
-Result<std::string_view> asset_bytes(const ModelRequest& request, const WirePart& part) {
-  if (request.assets != nullptr) {
-    if (const auto found = request.assets->find(part.asset); found != request.assets->end())
-      return std::string_view(found->second);
-  }
-  return Error(ErrorCode::kNotFound, "the bytes of asset '" + std::string(part.asset) +
-                                         "' are needed for the request and were not given with it");
+Result<WireConversation> wire_conversation(const ModelRequest& request, const WireAbilities& abilities) {
+  return WireBuilder(request, abilities).build();
 }
 
 std::string base64(std::string_view bytes) {
@@ -155,11 +241,22 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-Result<std::string> data_url(const ModelRequest& request, const WirePart& part) {
-  if (part.asset.empty() && (is_address(part.text) || part.text.starts_with("data:")))
-    return std::string(part.text);
-  TERTULIA_TRY_AS(const std::string_view bytes, asset_bytes(request, part));
-  return "data:" + std::string(part.name) + ";base64," + base64(bytes);
+std::string data_url(const WirePart& part) {
+  if (part.bytes.empty()) return std::string(part.text);
+  return "data:" + std::string(part.name) + ";base64," + base64(part.bytes);
+}
+
+std::string_view file_name(const WirePart& part) {
+  return part.bytes.empty() || part.text.empty() ? std::string_view("file") : part.text;
+}
+
+std::optional<InlineData> inline_data(std::string_view address) {
+  constexpr std::string_view kStart = "data:";
+  constexpr std::string_view kMark = ";base64,";
+  const std::size_t mark = address.find(kMark);
+  if (!address.starts_with(kStart) || mark == std::string_view::npos) return std::nullopt;
+  return InlineData{.media_type = address.substr(kStart.size(), mark - kStart.size()),
+                    .base64 = address.substr(mark + kMark.size())};
 }
 
 RequestBody::RequestBody(const JsonText& extra) : out_(text_) {

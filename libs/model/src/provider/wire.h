@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "tertulia/base/json.h"
 #include "tertulia/base/result.h"
 #include "tertulia/model/language_model.h"
+#include "tertulia/model/provider_options.h"
 
 namespace tertulia {
 
@@ -19,7 +21,8 @@ struct WirePart {
   ToolOutcome outcome = ToolOutcome::kOk;
   std::string_view name{};
   std::string_view text{};
-  std::string_view asset{};
+  // Of an asset: its bytes. Empty: it has an address instead.
+  std::string_view bytes{};
   std::string_view signature{};
   std::string_view extra{};
   std::string id{};
@@ -42,16 +45,33 @@ struct WireConversation {
   std::deque<std::string> texts;
 };
 
-// kEmptyMessage if there is nothing to send.
-Result<WireConversation> wire_conversation(const View& view);
+// What an endpoint and the model behind it take beside text.
+struct WireAbilities {
+  bool images = false;
+  bool files = false;
+  // Files that are text go as files; else what they say goes as text.
+  bool text_files = false;
+};
+WireAbilities abilities_of(const ModelRequest& request, const ProviderOptions& options, bool text_files);
 
-// The bytes of an image or file. kNotFound if they were not given with the request.
-Result<std::string_view> asset_bytes(const ModelRequest& request, const WirePart& part);
+// Images and files that cannot be sent have a sentence in their place. kEmptyMessage if there is nothing to
+// send; kNotFound if the bytes of an asset are needed and were not given with the request.
+Result<WireConversation> wire_conversation(const ModelRequest& request, const WireAbilities& abilities);
+
 std::string base64(std::string_view bytes);
 // "data:image/png;base64,…", or the address if the part has one.
-Result<std::string> data_url(const ModelRequest& request, const WirePart& part);
+std::string data_url(const WirePart& part);
+// What a file is called; "file" if nobody said.
+std::string_view file_name(const WirePart& part);
 
 bool is_address(std::string_view text);
+
+// The parts of "data:TYPE;base64,DATA"; nothing if it is something else.
+struct InlineData {
+  std::string_view media_type;
+  std::string_view base64;
+};
+std::optional<InlineData> inline_data(std::string_view address);
 
 // The members of a request body. What the caller's `extra` says goes before what we would.
 class RequestBody {

@@ -37,8 +37,8 @@ struct EngineOptions {
   std::shared_ptr<Store> store{};
   // Must outlive the engine.
   Env* env = &real_env();
-  // Threads that run the turns' own steps. Default: 2.
-  std::size_t threads = 2;
+  // Threads that run the turns' own steps, which never block. Default: 0, half of the cores, at least one.
+  std::size_t threads = 0;
   // Threads for tools that block. Default: 64.
   std::size_t worker_threads = 64;
   // Sessions that are kept in memory when nobody is in them, so that their next turn reads nothing.

@@ -52,7 +52,8 @@ struct ModelOptions {
   bool operator==(const ModelOptions&) const = default;
 };
 
-// The bytes of the assets that the messages of a view refer to, by asset id.
+// The bytes of the assets that the messages of a view refer to, by asset id. Without bytes: it is left out,
+// and the model reads so in its place.
 using Assets = std::map<std::string, std::string, std::less<>>;
 
 struct ModelRequest {
@@ -146,7 +147,9 @@ struct ModelInfo {
   // Never null; may be an estimate, which says so.
   std::shared_ptr<const Tokenizer> tokenizer;
   bool tools = true;
+  // What it does not take is told to it as text in its place.
   bool images = false;
+  bool files = false;
   // It can keep the conversation itself (ModelRequest::service_thread).
   bool service_threads = false;
 };

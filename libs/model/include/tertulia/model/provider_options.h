@@ -27,6 +27,9 @@ struct ProviderOptions {
   Duration connect_timeout = std::chrono::seconds(10);
   // Used where a call gives none. Default: 2 min.
   Duration idle_timeout = std::chrono::minutes(2);
+  // Whether the models take images, and files such as PDF. None: as is known of them by their names.
+  std::optional<bool> images{};
+  std::optional<bool> files{};
 };
 
 }  // namespace tertulia

@@ -1,0 +1,35 @@
+// A PromptHasher: hash_of_prompt() message by message. A copy goes on from where it was taken, so a prompt
+// that has only grown need not be hashed from its beginning.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <sodium.h>
+
+#include "tertulia/conversation/message.h"
+
+namespace tertulia {
+
+// The bytes of a message that a model reads.
+std::uint64_t prompt_bytes(const Message& message);
+
+class PromptHasher {
+ public:
+  // `tools` is text_of_tools().
+  PromptHasher(std::string_view model, std::string_view tools);
+
+  void add(const Message& message);
+  // Of what was added so far.
+  std::string hex() const;
+
+ private:
+  void add_number(std::uint64_t number);
+  // With its length before it, so that no two lists of texts look the same.
+  void add_text(std::string_view text);
+
+  crypto_hash_sha256_state state_{};
+};
+
+}  // namespace tertulia
