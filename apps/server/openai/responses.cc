@@ -147,7 +147,7 @@ Result<Reply> list_input_items(Call& call) {
   return list_reply(kept.plan->input, list);
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kResponsesRoutes{
     later(Method::kPost, "/v1/responses", Access::kWrite, &create_response, BodyKind::kJson),
     here(Method::kGet, "/v1/responses", Access::kWrite, &open_responses_socket),
     later(Method::kGet, "/v1/responses/{response}", Access::kRead, &retrieve_response),
@@ -159,6 +159,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> response_routes() { return kRoutes; }
+std::span<const Route> response_routes() { return kResponsesRoutes; }
 
 }  // namespace tertulia::server
