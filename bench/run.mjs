@@ -19,7 +19,7 @@ const groups = {
   model: [[`${bin}/bench_model`]],
   store: [[`${bin}/bench_store`, 'build']],
   view: [[`${bin}/bench_view`], ['node', 'bench/memory/trim.mjs']],
-  server: [['node', 'bench/server/run.mjs', `${bin}/tertulia`]],
+  server: [['node', 'bench/server/run.mjs', bin]],
   rivals: [['node', 'bench/rivals/run.mjs', '--all']],
 };
 

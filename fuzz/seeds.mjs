@@ -37,3 +37,17 @@ const hosts = ['example.com', '127.0.0.1', '0x7f.1', '2130706433', '[::ffff:a9fe
   'localhost', '8.8.8.8:443', 'xn--bcher-kva.example', '１２７.0.0.1', 'a%00b'];
 hosts.forEach((host, i) => seed('url', `host-${i}`, `http${i % 2 ? 's' : ''}://${host}/a?b=c#d`));
 seed('url', 'page', '<title>T</title><script>x</script><p a="b>c">&amp;&#8364;<a href="/x">y</a><!-- z -->');
+
+// Frames of a WebSocket: a message, one in fragments around a ping, and a close. The first byte is the size of the pieces.
+const frame = (first, text) => {
+  const bytes = Buffer.from(text);
+  const mask = [1, 2, 3, 4];
+  return Buffer.from([first, 0x80 | bytes.length, ...mask, ...bytes.map((byte, i) => byte ^ mask[i % 4])]);
+};
+const key = '{"type":"authenticate","key":"tk_1"}';
+seed('web_socket', 'message', Buffer.concat([Buffer.from([3]), frame(0x81, key), frame(0x88, '\x03\xe8')]));
+seed('web_socket', 'fragments', Buffer.concat([Buffer.from([1]), frame(0x01, 'He'), frame(0x89, 'ping'), frame(0x80, 'llo')]));
+
+// A turn with a tool that a crash cuts: two bytes an event.
+seed('sse_resume', 'turn', Buffer.from([4, 0, 0, 1, 0, 8, 1, 9, 2, 10, 3, 1, 0, 2, 0, 3, 5, 11, 0xf0, 2, 0, 3, 6, 4, 0, 14, 0]));
+seed('http_head', 'upgrade', '\x05GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n');

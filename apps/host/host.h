@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tertulia/agent/engine.h"
+#include "tertulia/agent/middleware.h"
 #include "tertulia/base/config.h"
 #include "tertulia/base/env.h"
 #include "tertulia/base/result.h"
@@ -43,6 +44,8 @@ struct HostOptions {
   bool reap = false;
   // Turns that a crash left are finished as soon as their agent is there.
   bool recover = true;
+  // Around whatever an agent does.
+  std::vector<MiddlewarePtr> middleware{};
 };
 
 // Concurrency: any thread.

@@ -13,6 +13,7 @@
 #include "core/key_ring.h"
 #include "core/metrics.h"
 #include "openai/routes.h"
+#include "trace/tracing.h"
 
 namespace tertulia::server {
 namespace {
@@ -23,10 +24,11 @@ bool is_loopback(const std::string& address) {
   return !bad && parsed.is_loopback();
 }
 
-// Reading changes nothing, and what is open to all has nobody to name.
+// Reading changes nothing, and what is open to all has nobody to name. A WebSocket may change something.
 bool is_audited(const EndedRequest& ended) {
-  return ended.route != nullptr && ended.route->method != Method::kGet &&
-         ended.route->access != Access::kOpen && !ended.principal.tenant.empty();
+  if (ended.route == nullptr || ended.principal.tenant.empty()) return false;
+  const bool reads = ended.route->method == Method::kGet && ended.route->access <= Access::kRead;
+  return !reads && ended.route->access != Access::kOpen;
 }
 
 AuditEntry entry_of(const EndedRequest& ended) {
@@ -42,6 +44,23 @@ AuditEntry entry_of(const EndedRequest& ended) {
     if (name == "session" || name == "user") entry.session = value;
   }
   return entry;
+}
+
+// A request is a trace of its own: one turn may be watched by many, and outlives them.
+Span span_of(const EndedRequest& ended, Env& env) {
+  Span span{.id = new_span_id(env.random()), .kind = SpanKind::kServer, .took = ended.took};
+  env.random().fill(span.trace);
+  span.begun = env.clock().now() - ended.took;
+  const std::string_view method = ended.route == nullptr ? "-" : name_of(ended.route->method);
+  const std::string_view route = ended.route == nullptr ? "-" : ended.route->pattern;
+  span.name = std::string(method) + " " + std::string(route);
+  span.attributes = {{"http.request.method", std::string(method)},
+                     {"http.route", std::string(route)},
+                     {"http.response.status_code", std::int64_t{ended.status}},
+                     {"tertulia.request", std::string(ended.request_id)},
+                     {"tertulia.tenant", ended.principal.tenant.text()}};
+  if (ended.status >= 500) span.failed = std::to_string(ended.status);
+  return span;
 }
 
 }  // namespace
@@ -72,6 +91,7 @@ struct Server::Parts {
                  .directory = served.directory,
                  .max_streams = options.max_streams,
                  .max_streams_of_key = options.max_streams_of_key},
+        spans(std::move(served.spans)),
         keys(env, served.directory, log.component("keys")),
         gate({.open_to_loopback = !options.key_required && is_loopback(options.http.address),
               .origins = options.origins,
@@ -88,6 +108,7 @@ struct Server::Parts {
   Metrics metrics;
   std::unique_ptr<Executor> pool;
   Services services;
+  std::shared_ptr<SpanSink> spans;
   KeyRing keys;
   Router router;
   Gatekeeper gate;
@@ -117,8 +138,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
         .with("param", "server.address");
   }
   TERTULIA_TRY_AS(parts->audit, AuditLog::open(env, parts->services.directory, log.component("audit")));
-  parts->service.on_ended([&audit = *parts->audit](const EndedRequest& ended) {
+  parts->service.on_ended([&audit = *parts->audit, spans = parts->spans, &env](const EndedRequest& ended) {
     if (is_audited(ended)) audit.add(entry_of(ended));
+    if (spans) spans->add(span_of(ended, env));
   });
   TERTULIA_TRY_AS(parts->http, HttpServer::start(options.http, parts->service, log.component("http")));
   return std::unique_ptr<Server>(new Server(std::move(parts)));
@@ -163,6 +185,10 @@ void add_server_settings(Settings& settings) {
   settings.add(
       Setting::string("server.tls_certificate", "", "A file in PEM form: TLS instead of plain HTTP."));
   settings.add(Setting::string("server.tls_key", "", "The key of the certificate, a file in PEM form."));
+  settings.add(
+      Setting::string("trace.endpoint", "",
+                      "A collector of OpenTelemetry, \"http://127.0.0.1:4318/v1/traces\"; empty: none."));
+  settings.add(Setting::secret("trace.authorization", "What the collector wants as Authorization."));
 }
 
 ServerOptions server_options(const Config& config) {
@@ -185,6 +211,15 @@ ServerOptions server_options(const Config& config) {
   options.max_streams = static_cast<std::size_t>(config.integer("server.streams"));
   options.max_streams_of_key = static_cast<std::size_t>(config.integer("server.streams_per_key"));
   return options;
+}
+
+Result<std::shared_ptr<SpanSink>> trace_sink(const Config& config, const Log& log) {
+  OtlpOptions options{.endpoint = config.string("trace.endpoint")};
+  if (options.endpoint.empty()) return std::shared_ptr<SpanSink>();
+  options.authorization = config.secret("trace.authorization");
+  TERTULIA_TRY_AS(std::unique_ptr<OtlpExporter> exporter,
+                  OtlpExporter::start(std::move(options), log.component("trace")));
+  return std::shared_ptr<SpanSink>(std::move(exporter));
 }
 
 }  // namespace tertulia::server

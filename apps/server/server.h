@@ -24,6 +24,7 @@
 #include "core/router.h"
 #include "core/services.h"
 #include "http/http_server.h"
+#include "trace/otlp_exporter.h"
 
 namespace tertulia::server {
 
@@ -46,6 +47,8 @@ struct Served {
   std::shared_ptr<Memory> memory;
   // Where keys.json and audit.jsonl are.
   Path directory;
+  // Gets a span for each request; null: nobody does.
+  std::shared_ptr<SpanSink> spans{};
 };
 
 class Server {
@@ -78,5 +81,8 @@ void add_all_routes(Router& router);
 // server.address, server.port, …
 void add_server_settings(Settings& settings);
 ServerOptions server_options(const Config& config);
+
+// What `trace.endpoint` asks for; null if it is empty. kBadConfig.
+Result<std::shared_ptr<SpanSink>> trace_sink(const Config& config, const Log& log);
 
 }  // namespace tertulia::server

@@ -1,26 +1,35 @@
-// run.mjs PROGRAM: small requests beside nginx and Node's http, idle streams, and what HTTP adds to a turn. One JSON line a figure.
+// run.mjs BIN [FIGURE…]: the server beside nginx and Node's http, its streams, slow clients, restarts, and what HTTP adds to a
+// turn. One JSON line a figure. BIN holds tertulia, bench_server and bench_stream_client; FIGURE is one of the names below.
 //
-// Needs wrk; nginx is compared with where it is installed (Debian: wrk, nginx-light). Each pair is measured in turns, so that what
-// else the machine does hits both.
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
+// Needs wrk and nginx (scripts/bench installs them). Each pair is measured in turns, so that what else the machine does hits both.
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 
-const program = resolve(process.argv[2]);
+const bin = resolve(process.argv[2]);
+const wanted = process.argv.slice(3);
 const folder = mkdtempSync(join(tmpdir(), 'tertulia-bench-'));
 const ended = [];
-const figure = (name, value, unit, goal = '', against = '') =>
-  console.log(JSON.stringify({ figure: name, value, unit, goal, against }));
-const has = (command) => spawnSync('which', [command]).status === 0;
+const figure = (name, value, unit, goal = '', against = '') => console.log(JSON.stringify({ figure: name, value, unit, goal, against }));
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const lines = (child) => createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 
-async function startServer() {
-  const child = spawn(program, ['--json', '--data', join(folder, 'data'), 'serve', '--port', '0'], { env: { PATH: process.env.PATH, HOME: folder } });
+async function startServer({ data = join(folder, 'data'), config = '' } = {}) {
+  const file = join(folder, 'config.toml');
+  writeFileSync(file, config, { mode: 0o600 });
+  const begun = process.hrtime.bigint();
+  const child = spawn(join(bin, 'tertulia'), ['--json', '--data', data, '--config', file, 'serve', '--port', '0'],
+    { env: { PATH: process.env.PATH, HOME: folder }, stdio: ['ignore', 'pipe', 'inherit'] });
   ended.push(() => child.kill('SIGKILL'));
-  const line = await new Promise((done) => child.stdout.once('data', (bytes) => done(String(bytes))));
-  return { url: JSON.parse(line).listening, pid: child.pid };
+  const url = JSON.parse((await lines(child).next()).value).listening;
+  await (await fetch(`${url}/health`)).text();
+  const ms = Number(process.hrtime.bigint() - begun) / 1e6;
+  const kill = () => new Promise((done) => { child.once('exit', done); child.kill('SIGKILL'); });
+  return { url, port: Number(new URL(url).port), pid: child.pid, ms, kill };
 }
 
 function startNginx(body) {
@@ -44,61 +53,167 @@ function startNode(body) {
   return new Promise((done) => child.stdout.once('data', (port) => done(`http://127.0.0.1:${Number(port)}/`)));
 }
 
-const wrk = (url) => Number(/Requests\/sec:\s+([\d.]+)/.exec(execFileSync('wrk', ['-t1', '-c32', '-d3s', url], { encoding: 'utf8' }))[1]);
-
-// The best of several rounds of each, in turns.
-function rates(urls) {
-  const best = urls.map(() => 0);
-  for (let round = 0; round < 3; round += 1) urls.forEach((url, i) => (best[i] = Math.max(best[i], wrk(url))));
-  return best;
+// wrk beside this process, which goes on meanwhile.
+async function wrk(url, { connections = 32, seconds = 3 } = {}) {
+  const child = spawn('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', url]);
+  let text = '';
+  child.stdout.on('data', (part) => (text += part));
+  await new Promise((done) => child.on('close', done));
+  const p99 = /99%\s+([\d.]+)(us|ms|s)/.exec(text);
+  return { rate: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)[1]), p99: Number(p99[1]) * { us: 0.001, ms: 1, s: 1000 }[p99[2]] };
 }
 
+// Everything that belongs to a process and nobody else, in bytes.
 const memoryOf = (pid) => Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 
-function post(url, body) {
-  return new Promise((done, failed) => {
-    const request = http.request(url, { method: 'POST', agent: post.agent, headers: { 'Content-Type': 'application/json' } }, (reply) => {
-      reply.resume();
-      reply.on('end', done);
+// A model in the style of OpenAI that says a word every `every` milliseconds, or none behind the first.
+function startModel(every) {
+  const server = http.createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      const say = () => response.write(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] })}\n\n`);
+      say();
+      const timer = every ? setInterval(say, every) : undefined;
+      response.on('close', () => clearInterval(timer));
     });
-    request.on('error', failed);
-    request.end(JSON.stringify(body));
   });
-}
-post.agent = new http.Agent({ keepAlive: true });
-
-const server = await startServer();
-const body = '{"status":"ok"}';
-if (has('wrk')) {
-  const urls = [`${server.url}/health`, await startNode(body)];
-  if (has('nginx')) urls.push(startNginx(body));
-  await new Promise((done) => setTimeout(done, 500));
-  const [ours, nodes, nginxs] = rates(urls);
-  figure('small GET', ours, '1/s');
-  figure('small GET ÷ Node http', ours / nodes, '', '>= 2', `Node: ${Math.round(nodes)} 1/s`);
-  if (nginxs) figure('small GET ÷ nginx', ours / nginxs, '', '>= 0.6', `nginx: ${Math.round(nginxs)} 1/s`);
-} else {
-  console.error('wrk is not installed: requests a second are not measured');
+  ended.push(() => { server.closeAllConnections(); server.close(); });
+  return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server.address().port)));
 }
 
-// A turn with the offline model, one after the other in one session.
-await post(`${server.url}/api/v1/turns`, { session: 'bench', message: 'warm' });
-const begin = process.hrtime.bigint();
-const turns = 200;
-for (let i = 0; i < turns; i += 1) await post(`${server.url}/api/v1/turns`, { session: 'bench', message: 'Hello' });
-figure('turn through HTTP', Number(process.hrtime.bigint() - begin) / turns / 1000, 'µs');
-
-// Connections that wait, each with a request behind it.
-const before = memoryOf(server.pid);
-const count = 2000;
-const sockets = [];
-for (let i = 0; i < count; i += 1) {
-  sockets.push(await new Promise((done) => {
-    const socket = net.connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'));
-    socket.once('data', () => done(socket));
-  }));
+// Turns that go on for as long as anybody looks, as the paths of their events.
+async function startTurns(server, count) {
+  const paths = [];
+  for (let i = 0; i < count; i += 1) {
+    const reply = await fetch(`${server.url}/api/v1/turns`,
+      { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ session: `s${i}`, message: 'Go', stream: true }) });
+    if (reply.status !== 200) throw new Error(`${reply.status} ${await reply.text()}`);
+    paths.push(`/api/v1/sessions/s${i}/turns/${reply.headers.get('tertulia-turn')}/events`);
+    const reader = reply.body.getReader();
+    (async () => { while (!(await reader.read()).done); })().catch(() => {});
+  }
+  return paths;
 }
-figure('memory of an idle connection', (memoryOf(server.pid) - before) / count / 1024, 'KiB', '<= 16');
-for (const socket of sockets) socket.destroy();
-for (const end of ended) end();
-rmSync(folder, { recursive: true, force: true });
+
+async function readStreams(server, count, seconds, paths) {
+  const child = spawn(join(bin, 'bench_stream_client'), [String(server.port), String(count), String(seconds), ...paths], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const out = lines(child);
+  const open = JSON.parse((await out.next()).value);
+  return { open, rest: async () => JSON.parse((await out.next()).value), close: () => child.stdin.end() };
+}
+
+const measures = {
+  async requests() {
+    const server = await startServer();
+    const body = '{"status":"ok"}';
+    const urls = [`${server.url}/health`, await startNode(body), startNginx(body)];
+    await sleep(500);
+    const best = urls.map(() => 0);
+    for (let round = 0; round < 3; round += 1) for (const [i, url] of urls.entries()) best[i] = Math.max(best[i], (await wrk(url)).rate);
+    const [ours, nodes, nginxs] = best;
+    figure('small GET', ours, '1/s');
+    figure('small GET ÷ Node http', ours / nodes, 'ratio', '>= 2', `Node: ${Math.round(nodes)} 1/s`);
+    figure('small GET ÷ nginx', ours / nginxs, 'ratio', '>= 0.6', `nginx, a file of the same size: ${Math.round(nginxs)} 1/s`);
+    await server.kill();
+  },
+
+  async turn() {
+    process.stdout.write(execFileSync(join(bin, 'bench_server'), [], { stdio: ['ignore', 'pipe', 'inherit'] }));
+  },
+
+  async idle() {
+    const server = await startServer({ config: `${await modelConfig(0)}[server]\nstreams = 20000\n` });
+    const paths = await startTurns(server, 20);
+    const warm = await readStreams(server, 200, 0, paths);
+    await warm.rest();
+    const before = memoryOf(server.pid);
+    const count = 10_000;
+    const streams = await readStreams(server, count, 0, paths);
+    await streams.rest();
+    await sleep(1000);
+    figure('idle streams that are open', streams.open.open, '', `>= ${count}`);
+    figure('memory of an idle stream', (memoryOf(server.pid) - before) / count / 1024, 'KiB', '<= 16');
+    streams.close();
+    warm.close();
+    await server.kill();
+  },
+
+  async active() {
+    const server = await startServer({ config: `${await modelConfig(50)}[server]\nstreams = 20000\n` });
+    const [count, seconds] = [2_000, 10];
+    const streams = await readStreams(server, count, seconds, await startTurns(server, 20));
+    const { events, late_ms: late, lost } = await streams.rest();
+    figure('events/s at 2,000 active streams', events / seconds, '1/s', '>= 38000', '20 a second for each are 40,000; 20 turns, 100 readers each');
+    figure('longest silence of an active stream, p99', late, 'ms', '', `one event in 50 ms; ${lost} streams lost`);
+    streams.close();
+    await server.kill();
+  },
+
+  async slow() {
+    const server = await startServer();
+    const url = `${server.url}/health`;
+    await wrk(url, { connections: 8, seconds: 1 });
+    const quiet = await wrk(url, { connections: 8, seconds: 4 });
+    // Each sends a byte of a head that never ends; those that are cut come again.
+    const sockets = new Set();
+    let open = true;
+    const dribble = () => {
+      if (!open) return;
+      const socket = net.connect(server.port, '127.0.0.1', () => socket.write('GET /health HTTP/1.1\r\nHost: loc'));
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => { sockets.delete(socket); setTimeout(dribble, 50); });
+    };
+    for (let i = 0; i < 2_000; i += 1) dribble();
+    const timer = setInterval(() => { for (const socket of sockets) socket.write('a'); }, 1000);
+    await sleep(2000);
+    const busy = await wrk(url, { connections: 8, seconds: 4 });
+    open = false;
+    clearInterval(timer);
+    for (const socket of sockets) socket.destroy();
+    figure('p99 of good clients beside 2,000 slow ones ÷ alone', busy.p99 / quiet.p99, 'ratio', '<= 2', `${quiet.p99} ms alone, ${busy.p99} ms beside them`);
+    await server.kill();
+  },
+
+  async restart() {
+    const data = join(folder, 'many');
+    let server = await startServer({ data });
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 256 });
+    const create = () => new Promise((done, failed) => {
+      const request = http.request(`${server.url}/api/v1/turns`, { method: 'POST', agent, headers: { 'Content-Type': 'application/json' } }, (reply) => {
+        reply.resume();
+        reply.on('end', done);
+      });
+      request.on('error', failed);
+      request.end(JSON.stringify({ message: 'Hello' }));
+    });
+    for (let made = 0; made < 10_000; made += 500) await Promise.all(Array.from({ length: 500 }, create));
+    agent.destroy();
+    const starts = [];
+    for (let round = 0; round < 5; round += 1) {
+      await server.kill();
+      server = await startServer({ data });
+      starts.push(server.ms);
+    }
+    starts.sort((a, b) => a - b);
+    figure('listening after a kill, 10,000 sessions', starts[2], 'ms', '<= 1000', 'from the start of the process to an answer of /health; the median of 5');
+    await server.kill();
+  },
+};
+
+async function modelConfig(every) {
+  const port = await startModel(every);
+  return `[models.words]\nprovider = "openai-compatible"\nmodel = "m"\nbase_url = "http://127.0.0.1:${port}/v1"\n[agents.default]\nmodel = "words"\n`;
+}
+
+try {
+  for (const name of wanted.length > 0 ? wanted : Object.keys(measures)) {
+    await measures[name]();
+    rmSync(join(folder, 'data'), { recursive: true, force: true });
+  }
+} finally {
+  for (const end of ended) end();
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit(0);

@@ -10,7 +10,8 @@ import { startModel } from './model.mjs';
 const program = process.env.TERTULIA;
 if (!program) throw new Error('TERTULIA names the program to be tested');
 
-export async function startServer() {
+// `more` is added to the configuration.
+export async function startServer({ more = '' } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tertulia-clients-'));
   const model = await startModel();
   const config = join(folder, 'config.toml');
@@ -26,13 +27,15 @@ model = "script"
 model = "script"
 tools = ["calculator"]
 permissions = { read_only = "ask" }
-`,
+${more}`,
   );
   const environment = { PATH: process.env.PATH, HOME: folder };
   const common = ['--json', '--data', join(folder, 'data'), '--config', config];
   // These clients always show a key. It acts for the same person as somebody on this machine who shows none.
   const made = execFileSync(program, [...common, '--tenant', 'local', 'keys', 'create', '--access', 'write', '--user', 'local'], { env: environment });
-  const server = { model, folder, key: JSON.parse(made).key };
+  const { key, id } = JSON.parse(made);
+  const server = { model, folder, key, keyId: id };
+  server.tertulia = (...args) => execFileSync(program, [...common, ...args], { env: environment, encoding: 'utf8' });
   const start = async (port) => {
     const child = spawn(program, [...common, 'serve', '--port', String(port)], { stdio: ['ignore', 'pipe', 'inherit'], env: environment });
     server.child = child;

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <sqlite3.h>
@@ -12,6 +13,7 @@
 
 #include "commands.h"
 #include "open_store.h"
+#include "self_check.h"
 #include "settings.h"
 #include "words.h"
 
@@ -100,6 +102,17 @@ void look_at_store(const Context& context, std::vector<Finding>& findings) {
   }
 }
 
+void look_at_server(const Config& config, std::vector<Finding>& findings) {
+  using Found = server::SelfCheck::State;
+  for (server::SelfCheck& check : server::check_server(config, real_env())) {
+    const State state = check.state == Found::kFine   ? State::kFine
+                        : check.state == Found::kNote ? State::kNote
+                                                      : State::kBad;
+    findings.push_back({state, std::move(check.what), std::move(check.sentence),
+                        state == State::kBad ? exit_code_of(check.code) : kExitOk});
+  }
+}
+
 void show(const Output& out, const Finding& finding) {
   if (out.json) {
     const char* states[] = {"ok", "note", "problem"};
@@ -127,6 +140,7 @@ Result<void> examine(Context& context) {
                         config->file() ? config->file()->string() : "no file; defaults and environment"});
     findings.push_back(look_at_rights(config->path("data")));
     findings.push_back(look_at_room(config->path("data")));
+    look_at_server(*config, findings);
     look_at_store(context, findings);
   }
   for (const Finding& finding : findings) {

@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "server.h"
 #include "settings.h"
+#include "trace/tracing.h"
 
 namespace tertulia::cli {
 namespace {
@@ -112,7 +113,10 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   const sigset_t signals = block_signals();
   TERTULIA_TRY_AS(const Config config, load_serve_settings(context, options));
   const Log log = log_of(config);
-  TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, {.reap = true}));
+  TERTULIA_TRY_AS(const std::shared_ptr<server::SpanSink> spans, server::trace_sink(config, log));
+  HostOptions host_options{.reap = true};
+  if (spans) host_options.middleware.push_back(server::tracing_middleware(spans, real_env()));
+  TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, std::move(host_options)));
   for (const std::string& warning : host->warnings()) log.warn(warning);
   wait_for_recovery(*host);
   server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },
@@ -120,7 +124,7 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(
       const std::unique_ptr<server::Server> server,
       server::Server::start(server::server_options(config),
-                            {host->engine(), std::move(agents), host->memory(), host->directory()},
+                            {host->engine(), std::move(agents), host->memory(), host->directory(), spans},
                             real_env(), log));
   say_where(context, config, *server);
   wait_for_end(signals, *server, log);

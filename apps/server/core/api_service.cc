@@ -160,7 +160,7 @@ void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
 
 // A stream has a place among those that may be open.
 Reply ApiExchange::counted(Reply reply) {
-  if (!reply.stream) return reply;
+  if (!reply.stream && !reply.socket) return reply;
   if (!service_.open_stream(principal_.key)) {
     return Reply::refused(HttpProblem::kTooManyStreams,
                           "too many streams are open; the turn goes on, and can be watched later")
@@ -203,7 +203,9 @@ void ApiExchange::ended(int status, std::uint64_t bytes_sent) {
                                 {"bytes", bytes_sent},
                                 {"tenant", principal_.tenant},
                                 {"key", principal_.key}});
-  if (service_.on_ended_) service_.on_ended_({principal_, match_.route, match_.parameters, id_, status});
+  if (service_.on_ended_) {
+    service_.on_ended_({principal_, match_.route, match_.parameters, id_, status, took});
+  }
 }
 
 ApiService::ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys)

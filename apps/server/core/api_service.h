@@ -24,6 +24,7 @@ struct EndedRequest {
   const PathParameters& parameters;
   std::string_view request_id;
   int status;
+  Duration took;
 };
 using OnEnded = std::function<void(const EndedRequest&)>;
 

@@ -10,6 +10,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <sys/socket.h>
 
+#include "http/upgrade.h"
+
 namespace tertulia::server {
 namespace {
 
@@ -93,6 +95,7 @@ Task<bool> Connection::serve_one() {
                                                   : Reply::refused(reader_->problem()));
   }
   std::optional<Reply> refused = check_head(reader_->request());
+  if (!refused && wants_socket(reader_->request())) co_return co_await serve_socket(exchange);
   if (!refused) refused = exchange->admit(reader_->request());
   if (refused && reader_->has_body()) co_return co_await refuse(*exchange, *std::move(refused));
   if (!refused) {
@@ -357,6 +360,7 @@ void Connection::look_after(Moment at) {
     wake();
   }
   if (streaming_ != nullptr && (at - last_write_ >= times_.heartbeat || streaming_->revoked())) wake();
+  if (socket_ && loop_->draining()) wake();
 }
 
 void Connection::cut() {
@@ -367,6 +371,8 @@ void Connection::cut() {
 }
 
 void Connection::drain() {
+  // A WebSocket closes as soon as nothing is being answered on it.
+  if (socket_) wake();
   if (!idle_ || streaming_ != nullptr) return;
   boost::system::error_code ignored;
   transport_->socket().cancel(ignored);

@@ -8,6 +8,10 @@
 // Closing
 //   After a refusal that leaves unread bytes behind, the connection reads on for a moment before it closes,
 //   so that the client gets to see the answer instead of a reset.
+// WebSockets
+//   A request that asks for one turns the connection into one for the rest of its life. What comes is read
+//   beside what is said, so pings are answered whatever a session does; a silent client is asked for a sign
+//   of life, and ends after a minute without any.
 #pragma once
 
 #include <chrono>
@@ -16,12 +20,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/asio/steady_timer.hpp>
 
 #include "http/loop.h"
 #include "http/request_reader.h"
 #include "http/service.h"
+#include "http/socket_session.h"
+#include "http/socket_wire.h"
 #include "http/transport.h"
 
 namespace tertulia::server {
@@ -60,6 +67,31 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   Task<bool> refuse(Exchange& exchange, Reply reply);
   Task<void> linger();
 
+  // Of a WebSocket; in connection_socket.cc.
+  struct OpenSocket {
+    SocketWire wire;
+    std::shared_ptr<SocketSession> session;
+    // What came before there was a session.
+    std::vector<std::string> early;
+    // Waits for ever; cancelling it lets the reader look again whether there is room.
+    boost::asio::steady_timer room;
+    Moment last_read{};
+    bool reader_ended = false;
+  };
+  struct Said {
+    bool ready = false;
+    SocketSaid what;
+  };
+  Task<bool> serve_socket(const std::shared_ptr<Exchange>& exchange);
+  Task<bool> open_socket(const Exchange& exchange, const Reply* reply, std::string_view protocol);
+  Task<std::optional<std::string>> read_shown_key();
+  Task<void> refuse_socket(Exchange& exchange, const Reply& reply);
+  Task<void> speak(Exchange& exchange);
+  Task<void> read_frames();
+  Task<void> end_socket();
+  void ask_session(const std::shared_ptr<Said>& said);
+  void look_after_socket(const Exchange& exchange);
+
   std::string head_of(const Exchange& exchange, const Reply& reply, std::optional<std::uint64_t> length,
                       bool keep);
   Task<bool> write(std::string_view first, std::string_view second = {});
@@ -92,6 +124,7 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   bool cut_ = false;
   // The exchange whose stream is being written.
   Exchange* streaming_ = nullptr;
+  std::unique_ptr<OpenSocket> socket_;
   // Waits for ever; cancelling it wakes run().
   boost::asio::steady_timer woken_;
 };

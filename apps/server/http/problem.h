@@ -31,6 +31,7 @@ namespace tertulia::server {
   X(kBodyTooLarge, "body_too_large", 413)                 \
   X(kUnsupportedMediaType, "unsupported_media_type", 415) \
   X(kBadExpectation, "bad_expectation", 417)              \
+  X(kUpgradeRequired, "upgrade_required", 426)            \
   X(kTooManyRequests, "too_many_requests", 429)           \
   X(kHeadersTooLarge, "headers_too_large", 431)           \
   X(kInternal, "internal", 500)                           \

@@ -13,6 +13,8 @@
 
 namespace tertulia::server {
 
+class SocketSession;
+
 // A body that comes bit by bit. It is pulled: nothing is asked for before the reader has taken what was
 // written, so a slow reader costs no memory here.
 class ByteStream {
@@ -38,6 +40,9 @@ struct Reply {
   std::string_view fixed{};
   // Instead of `body`.
   std::shared_ptr<ByteStream> stream{};
+  // Instead of everything, where the request asks for a WebSocket. One that gets a stream of events instead
+  // has them as messages.
+  std::shared_ptr<SocketSession> socket{};
   // Instead of everything: written in the form that the route's API has for errors.
   std::optional<Problem> problem{};
 

@@ -158,8 +158,8 @@ class ChatTranslator final : public Translator {
 Result<RunPtr> run_of(Services& services, ChatRequest& chat) {
   if (!chat.session) {
     TERTULIA_TRY_AS(Branch branch, branch_of(services, std::move(chat.history)));
-    return run_stateless(*services.engine, chat.agent, std::move(chat.input), std::move(branch),
-                         chat.options);
+    return run_stateless(*services.engine, chat.agent, std::move(chat.input),
+                         std::make_shared<Branch>(std::move(branch)), chat.options);
   }
   if (!chat.history.empty()) TERTULIA_TRY(put_history(services, *chat.session, std::move(chat.history)));
   return std::make_shared<Run>(

@@ -4,6 +4,7 @@
 
 #include "openai/chat_form.h"
 #include "openai/fields.h"
+#include "openai/handed_back.h"
 #include "openai/response_place.h"
 #include "openai/response_request.h"
 #include "openai/thread.h"
@@ -18,9 +19,22 @@ struct Prepared {
   ResponsePlace place;
   std::vector<Message> history;
   Input input;
+  // Where a turn is said that is not stored.
+  std::shared_ptr<Branch> unstored;
 };
 
-Result<ResponsePlace> place_of(const Call& call, const ResponseRequest& request) {
+Result<ResponsePlace> place_of(const Call& call, const ResponseRequest& request,
+                               const RememberedPtr& remembered) {
+  if (remembered && request.previous == remembered->id) {
+    ResponsePlace place;
+    if (request.store) {
+      // What was not stored until now begins a session of its own.
+      TERTULIA_TRY_AS(place, place_in_session(call, request));
+    }
+    place.before = *remembered->branch;
+    place.handed_back = remembered->handed_back;
+    return place;
+  }
   if (request.previous.empty()) return place_in_session(call, request);
   TERTULIA_TRY_AS(const KeptResponse previous, load_response(call, request.previous, "previous_response_id"));
   return place_behind(call, previous, request.store);
@@ -32,19 +46,25 @@ void add_instructions(RunOptions& options, const std::string& said) {
   options.extra_instructions += said;
 }
 
-Result<Prepared> prepare(const Call& call, const JsonObject& body) {
+Result<Prepared> prepare(const Call& call, const JsonObject& body, const RememberedPtr& remembered) {
   Prepared prepared;
   TERTULIA_TRY_AS(prepared.request, read_response_request(call, body));
   const bool stateless =
       !prepared.request.store && prepared.request.previous.empty() && !prepared.request.plan.key;
   if (!stateless) {
-    TERTULIA_TRY_AS(prepared.place, place_of(call, prepared.request));
+    TERTULIA_TRY_AS(prepared.place, place_of(call, prepared.request, remembered));
   }
   TERTULIA_TRY_AS(Assembled assembled, read_response_input(call, body, prepared.place.handed_back));
   add_instructions(prepared.request.options, assembled.instructions);
   TERTULIA_TRY_AS(const std::size_t first, first_of_input(assembled.messages));
   const auto split = assembled.messages.begin() + static_cast<std::ptrdiff_t>(first);
-  prepared.history.assign(assembled.messages.begin(), split);
+  if (prepared.request.store && prepared.place.before) {
+    const Transcript& before = prepared.place.before->transcript;
+    before.for_each(0, before.size(), [&prepared](std::size_t, const Message& message) {
+      prepared.history.push_back(message);
+    });
+  }
+  prepared.history.insert(prepared.history.end(), assembled.messages.begin(), split);
   prepared.input.messages.assign(split, assembled.messages.end());
   TERTULIA_TRY(take_place(call, prepared.place));
   prepared.plan = std::make_shared<ResponsePlan>(prepared.request.plan);
@@ -54,14 +74,15 @@ Result<Prepared> prepare(const Call& call, const JsonObject& body) {
 
 Result<RunPtr> run_unstored(Services& services, Prepared& prepared) {
   prepared.plan->key.reset();
-  Branch branch;
+  prepared.unstored = std::make_shared<Branch>();
+  Branch& branch = *prepared.unstored;
   if (prepared.place.before) branch = *std::move(prepared.place.before);
   if (!prepared.history.empty()) {
     TERTULIA_TRY_AS(const Turn turn,
                     Turn::from_messages(TurnId(services.ids().make()), std::move(prepared.history)));
     branch.transcript.append(turn, Revision{number(branch.transcript.last_revision()) + 1});
   }
-  return run_stateless(*services.engine, prepared.plan->agent, prepared.input, std::move(branch),
+  return run_stateless(*services.engine, prepared.plan->agent, prepared.input, prepared.unstored,
                        prepared.request.options);
 }
 
@@ -113,9 +134,10 @@ void keep_and_follow(Services& services, BegunResponse begun, std::shared_ptr<Br
 
 }  // namespace
 
-void begin_response(const CallPtr& call, const JsonObject& body, Done<BegunResponse> done) {
+void begin_response(const CallPtr& call, const JsonObject& body, Done<BegunResponse> done,
+                    const RememberedPtr& remembered) {
   Services& services = call->services;
-  Result<Prepared> prepared = prepare(*call, body);
+  Result<Prepared> prepared = prepare(*call, body, remembered);
   if (!prepared) return done(std::move(prepared).error());
   const bool stored = prepared->request.store;
   Result<RunPtr> run = stored ? run_stored(services, *prepared) : run_unstored(services, *prepared);
@@ -131,15 +153,29 @@ void begin_response(const CallPtr& call, const JsonObject& body, Done<BegunRespo
                                   .end = nullptr,
                                   .run = *std::move(started),
                                   .background = prepared.request.background,
-                                  .stream = prepared.request.stream};
+                                  .stream = prepared.request.stream,
+                                  .branch = prepared.unstored};
               if (!plan.key) return done(std::move(begun));
               keep_and_follow(services, std::move(begun), std::move(prepared.place.claim), done);
             });
 }
 
-std::shared_ptr<ByteStream> stream_of(Services& services, BegunResponse begun) {
+std::shared_ptr<ByteStream> stream_of(Services& services, BegunResponse begun,
+                                      std::function<void(RememberedPtr)> remember) {
   ResponseTranslator::Settle settle =
       begun.end ? settle_after(begun.end) : settle_nowhere(services, begun.plan);
+  if (remember && !begun.end) {
+    settle = [settle, &services, plan = begun.plan, branch = begun.branch, remember = std::move(remember)](
+                 const Result<TurnOutcome>& outcome, ResponseState state,
+                 const std::function<void(EndedResponse)>& done) {
+      Result<std::vector<Message>> handed_back =
+          outcome ? handed_back_by(services, *outcome, plan->tools) : outcome.error();
+      if (handed_back) {
+        remember(std::make_shared<RememberedResponse>(plan->ids.response(), branch, *std::move(handed_back)));
+      }
+      settle(outcome, std::move(state), done);
+    };
+  }
   return translated(std::move(begun.run),
                     std::make_shared<ResponseTranslator>(begun.plan, std::nullopt, std::move(settle)));
 }

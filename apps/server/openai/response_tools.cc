@@ -115,7 +115,7 @@ void compact(const CallPtr& call, Done<Reply> done) {
   RunOptions options = weighed->request.options;
   options.tools = false;
   RunPtr run = run_stateless(*services.engine, weighed->request.plan.agent, {.text = std::string(kCompact)},
-                             std::move(branch), std::move(options));
+                             std::make_shared<Branch>(std::move(branch)), std::move(options));
   read_events(run, [&services, run, weighed = *std::move(weighed), done](const std::optional<Event>& event) {
     if (event) return true;
     Result<TurnOutcome> outcome = run->result();

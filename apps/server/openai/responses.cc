@@ -9,6 +9,7 @@
 #include "openai/fields.h"
 #include "openai/item_list.h"
 #include "openai/response_store.h"
+#include "openai/responses_socket.h"
 #include "openai/routes.h"
 
 namespace tertulia::server {
@@ -148,6 +149,7 @@ Result<Reply> list_input_items(Call& call) {
 
 constexpr std::array kResponsesRoutes{
     later(Method::kPost, "/v1/responses", Access::kWrite, &create_response, BodyKind::kJson),
+    here(Method::kGet, "/v1/responses", Access::kWrite, &open_responses_socket),
     later(Method::kGet, "/v1/responses/{response}", Access::kRead, &retrieve_response),
     on_pool(Method::kDelete, "/v1/responses/{response}", Access::kWrite, &delete_response),
     later(Method::kPost, "/v1/responses/{response}/cancel", Access::kWrite, &cancel_response,

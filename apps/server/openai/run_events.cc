@@ -80,15 +80,15 @@ class TranslatedStream final : public ByteStream, public std::enable_shared_from
 
 std::string_view Translator::heartbeat() const { return kHeartbeat; }
 
-RunPtr run_stateless(Engine& engine, const AgentDefinitionPtr& agent, Input input, Branch branch,
-                     RunOptions options) {
+RunPtr run_stateless(Engine& engine, const AgentDefinitionPtr& agent, Input input,
+                     std::shared_ptr<Branch> branch, RunOptions options) {
   struct Kept {
-    Branch branch;
+    std::shared_ptr<Branch> branch;
     std::optional<Run> run;
   };
   auto kept = std::make_shared<Kept>();
   kept->branch = std::move(branch);
-  kept->run.emplace(engine.run_on(agent, std::move(input), &kept->branch, std::move(options)));
+  kept->run.emplace(engine.run_on(agent, std::move(input), kept->branch.get(), std::move(options)));
   return {kept, &*kept->run};
 }
 

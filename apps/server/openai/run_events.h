@@ -18,9 +18,10 @@ namespace tertulia::server {
 
 using RunPtr = std::shared_ptr<Run>;
 
-// A turn behind messages that are nobody's else, kept as long as the run.
-RunPtr run_stateless(Engine& engine, const AgentDefinitionPtr& agent, Input input, Branch branch,
-                     RunOptions options);
+// A turn behind messages that are nobody's else, kept as long as the run. The turn stands in `branch` when it
+// has ended.
+RunPtr run_stateless(Engine& engine, const AgentDefinitionPtr& agent, Input input,
+                     std::shared_ptr<Branch> branch, RunOptions options);
 
 // A run that has begun, with its first event.
 struct StartedRun {

@@ -1,0 +1,237 @@
+// A Connection as a WebSocket: two coroutines on the loop's thread, one that reads frames and one that says
+// what the session has to say. Nothing is read while the session has enough to do, or while answers to the
+// client's own pings pile up.
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "http/connection.h"
+#include "http/upgrade.h"
+
+namespace tertulia::server {
+namespace {
+
+// An idle socket keeps the smaller one.
+constexpr std::size_t kReadBytes = 1U << 10U;
+constexpr std::size_t kReadManyBytes = 64U << 10U;
+// Before a client has shown its key, and of the frames that answer it.
+constexpr std::size_t kMostBeforeKey = 8U << 10U;
+constexpr std::size_t kMostOutput = 64U << 10U;
+// How long, and how much, is read of a client behind the end.
+constexpr std::chrono::milliseconds kLinger{2'000};
+constexpr std::size_t kLingerBytes = 1U << 20U;
+// A client that gives no sign of life for so many heartbeats has gone.
+constexpr int kSilentHeartbeats = 4;
+
+Moment now() { return std::chrono::steady_clock::now(); }
+
+CloseCode close_code_of(int status) {
+  if (status == 503) return CloseCode::kTryAgainLater;
+  return status >= 500 ? CloseCode::kInternal : CloseCode::kPolicy;
+}
+
+}  // namespace
+
+Task<bool> Connection::serve_socket(const std::shared_ptr<Exchange>& exchange) {
+  Request& request = reader_->request();
+  std::optional<Reply> refused = check_upgrade(request);
+  if (!refused && reader_->has_body()) {
+    refused = Reply::refused(HttpProblem::kBadHeader, "a request for a WebSocket has no body");
+  }
+  if (refused) co_return co_await refuse(*exchange, *std::move(refused));
+  sent_ = 0;
+  // The header that the key becomes, for as long as the request refers to it.
+  std::string shown;
+  if (offers(request, kAuthProtocol)) {
+    std::optional<std::string> key;
+    if (co_await open_socket(*exchange, nullptr, kAuthProtocol)) key = co_await read_shown_key();
+    if (!key) {
+      exchange->ended(401, sent_);
+      co_return false;
+    }
+    shown = "Bearer " + *key;
+    request.fields.push_back({"Authorization", shown});
+  }
+  refused = exchange->admit(request);
+  Reply reply = refused ? *std::move(refused) : co_await answer_of(exchange);
+  if (!reply.socket && reply.stream) reply.socket = session_of(std::exchange(reply.stream, nullptr));
+  if (!reply.socket) {
+    if (!socket_) co_return co_await refuse(*exchange, std::move(reply));
+    co_await refuse_socket(*exchange, reply);
+  } else if (socket_ || co_await open_socket(*exchange, &reply, {})) {
+    socket_->wire.set_limit(exchange->body_limit());
+    socket_->session = std::move(reply.socket);
+    carry_over();
+    reader_.reset();
+    std::string behind = std::exchange(buffer_, {});
+    socket_->wire.read(behind, socket_->early);
+    behind = {};
+    co_await speak(*exchange);
+  }
+  exchange->ended(socket_ ? 101 : 0, sent_);
+  co_return false;
+}
+
+Task<bool> Connection::open_socket(const Exchange& exchange, const Reply* reply, std::string_view protocol) {
+  std::string head = "HTTP/1.1 101 Switching Protocols\r\n";
+  head.append(loop_->date_line()).append("Upgrade: websocket\r\nConnection: Upgrade\r\n");
+  head.append("Sec-WebSocket-Accept: ");
+  head.append(accept_of(reader_->request().header("Sec-WebSocket-Key"))).append("\r\n");
+  if (!protocol.empty()) head.append("Sec-WebSocket-Protocol: ").append(protocol).append("\r\n");
+  exchange.add_headers(head);
+  if (reply != nullptr) {
+    for (const auto& [name, value] : reply->headers) {
+      head.append(name).append(": ").append(value).append("\r\n");
+    }
+  }
+  head.append("\r\n");
+  if (!co_await write(head)) co_return false;
+  socket_ = std::make_unique<OpenSocket>(OpenSocket{.wire = SocketWire(kMostBeforeKey),
+                                                    .session = nullptr,
+                                                    .early = {},
+                                                    .room = boost::asio::steady_timer(loop_->io())});
+  socket_->room.expires_at(Moment::max());
+  socket_->last_read = now();
+  co_return true;
+}
+
+// It may take as long as a head. Nothing if no key came; then the socket is closed.
+Task<std::optional<std::string>> Connection::read_shown_key() {
+  OpenSocket& open = *socket_;
+  std::string bytes(kReadBytes, '\0');
+  expect_by(times_.head);
+  const Moment until = deadline_;
+  while (open.early.empty() && !open.wire.finished()) {
+    deadline_ = until;
+    const std::size_t came = co_await transport_->read_some(bytes.data(), bytes.size());
+    if (came == 0) co_return std::nullopt;
+    open.wire.read({bytes.data(), came}, open.early);
+    if (open.wire.has_output() && !co_await write(open.wire.take_output())) co_return std::nullopt;
+  }
+  deadline_ = Moment::max();
+  std::optional<std::string> key;
+  if (!open.early.empty()) {
+    key = shown_key(open.early.front());
+    open.early.erase(open.early.begin());
+  }
+  if (!key) {
+    open.wire.close(CloseCode::kPolicy, "the first message must show a key");
+    if (open.wire.has_output() && co_await write(open.wire.take_output())) co_await linger();
+  }
+  co_return key;
+}
+
+Task<void> Connection::refuse_socket(Exchange& exchange, const Reply& reply) {
+  SocketWire& wire = socket_->wire;
+  const bool is_problem = reply.problem.has_value();
+  if (is_problem) wire.send(exchange.body_of(*reply.problem));
+  wire.close(close_code_of(reply.status), is_problem ? reply.problem->code : "there is nothing to be told");
+  overdue_ = false;
+  if (co_await write(wire.take_output())) co_await linger();
+}
+
+Task<void> Connection::speak(Exchange& exchange) {
+  OpenSocket& open = *socket_;
+  for (std::string& message : open.early) open.session->take(std::move(message));
+  open.early = {};
+  streaming_ = &exchange;
+  boost::asio::co_spawn(
+      loop_->io(), [self = shared_from_this()]() -> Task<void> { co_await self->read_frames(); },
+      boost::asio::detached);
+  auto said = std::make_shared<Said>();
+  bool asked = false;
+  while (!open.wire.finished() || open.wire.has_output()) {
+    if (hung_up_ || overdue_ || cut_) break;
+    if (!asked && !open.wire.closing()) {
+      asked = true;
+      ask_session(said);
+    }
+    if (!said->ready && !open.wire.has_output()) {
+      co_await wait_to_be_woken();
+      look_after_socket(exchange);
+    }
+    if (said->ready) {
+      said->ready = asked = false;
+      if (said->what.message) open.wire.send(*said->what.message);
+      if (said->what.close) open.wire.close(*said->what.close, said->what.reason);
+      said->what = {};
+    }
+    if (open.wire.has_output()) {
+      if (!co_await write(open.wire.take_output())) break;
+      if (open.wire.closing()) expect_by(kLinger);
+    }
+    open.room.cancel();
+  }
+  open.session->gone();
+  co_await end_socket();
+  streaming_ = nullptr;
+}
+
+void Connection::ask_session(const std::shared_ptr<Said>& said) {
+  socket_->session->next([said, loop = loop_, weak = weak_from_this()](SocketSaid what) {
+    boost::asio::post(loop->io(), [said, weak, what = std::move(what)]() mutable {
+      said->what = std::move(what);
+      said->ready = true;
+      if (const auto self = weak.lock()) self->wake();
+    });
+  });
+}
+
+void Connection::look_after_socket(const Exchange& exchange) {
+  SocketWire& wire = socket_->wire;
+  if (exchange.revoked()) wire.close(CloseCode::kPolicy, "the key was revoked");
+  if (loop_->draining() && socket_->session->idle()) {
+    wire.close(CloseCode::kGoingAway, "the server is shutting down");
+  }
+  const Moment at = now();
+  if (at - last_write_ >= times_.heartbeat) wire.ping();
+  if (at - socket_->last_read >= kSilentHeartbeats * times_.heartbeat) hung_up_ = true;
+}
+
+Task<void> Connection::read_frames() {
+  OpenSocket& open = *socket_;
+  std::string bytes(kReadBytes, '\0');
+  std::vector<std::string> messages;
+  std::size_t behind = 0;
+  while (!cut_ && behind < kLingerBytes) {
+    const bool full = !open.session->wants_more() || open.wire.output_bytes() > kMostOutput;
+    if (full && streaming_ != nullptr && !open.wire.finished()) {
+      boost::system::error_code cancelled;
+      co_await open.room.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, cancelled));
+      continue;
+    }
+    const std::size_t came = co_await transport_->read_some(bytes.data(), bytes.size());
+    if (came == 0) break;
+    open.last_read = now();
+    if (open.wire.finished()) behind += came;
+    open.wire.read({bytes.data(), came}, messages);
+    if (came == bytes.size() && bytes.size() < kReadManyBytes) bytes.resize(kReadManyBytes);
+    if (came < kReadBytes && bytes.size() > kReadBytes) bytes = std::string(kReadBytes, '\0');
+    for (std::string& message : messages) open.session->take(std::move(message));
+    messages.clear();
+    if (open.wire.has_output() || open.wire.finished()) wake();
+  }
+  hung_up_ = true;
+  open.reader_ended = true;
+  wake();
+}
+
+// What the client has not read yet would be lost with what it has sent and nobody has read.
+Task<void> Connection::end_socket() {
+  OpenSocket& open = *socket_;
+  open.room.cancel();
+  if (open.wire.finished() && !cut_ && !overdue_ && !open.reader_ended) {
+    expect_by(kLinger);
+    co_await transport_->end_writing();
+    while (!open.reader_ended && !overdue_ && !cut_) co_await wait_to_be_woken();
+  }
+  boost::system::error_code ignored;
+  transport_->socket().cancel(ignored);
+}
+
+}  // namespace tertulia::server
