@@ -1,6 +1,10 @@
 #include "tertulia/memory/knowledge_source.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
+
+#include "tertulia/memory/prompt.h"
 
 #include "memory_sources.h"
 
@@ -60,10 +64,8 @@ class KnowledgeSource final : public ContextSource {
         TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
         for (const SessionSummary& session : page.sessions) {
           if (!session.key.session.text().starts_with("~memory.")) continue;
-          TERTULIA_TRY_AS(const ForgetReport report,
-                          semantic_->forget({tenant, whose, session.key.session},
-                                            {.messages = {messages.begin(), messages.end()}}));
-          count += report.removed + report.changed;
+          TERTULIA_TRY_AS(const std::size_t gone, forget_in({tenant, whose, session.key.session}, messages));
+          count += gone;
         }
         query.cursor = std::move(page.next);
       } while (!query.cursor.empty());
@@ -76,6 +78,48 @@ class KnowledgeSource final : public ContextSource {
   }
 
  private:
+  // Prompts go before what they showed: an erase that is cut still finds it.
+  Result<std::size_t> forget_in(const CollectionId& collection, std::span<const MessageId> messages) const {
+    const std::set<MessageId> all(messages.begin(), messages.end());
+    std::vector<std::string> items;
+    std::string cursor;
+    do {
+      TERTULIA_TRY_AS(ItemPage page, semantic_->list(collection, 1'000, cursor));
+      for (const MemoryItem& item : page.items) {
+        if (std::any_of(item.sources.begin(), item.sources.end(),
+                        [&](const MessageId& source) { return all.contains(source); })) {
+          items.push_back(item.id);
+        }
+      }
+      cursor = std::move(page.next);
+    } while (!cursor.empty());
+    TERTULIA_TRY(forget_shown(collection.tenant, collection.owner, items));
+    TERTULIA_TRY_AS(const ForgetReport report,
+                    semantic_->forget(collection, {.messages = {messages.begin(), messages.end()}}));
+    return report.removed + report.changed;
+  }
+
+  // Past prompts that showed items which are gone. What is shared may have been shown to anybody.
+  Result<void> forget_shown(const TenantId& tenant, const OwnerId& whose,
+                            const std::vector<std::string>& items) const {
+    if (items.empty()) return {};
+    std::set<OwnerId> owners{whose};
+    if (is_shared(whose)) {
+      SessionQuery query{.tenant = tenant, .limit = 1'000};
+      do {
+        TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
+        for (const SessionSummary& session : page.sessions) owners.insert(session.key.owner);
+        query.cursor = std::move(page.next);
+      } while (!query.cursor.empty());
+    }
+    for (const OwnerId& owner : owners) {
+      for (const std::string& item : items) TERTULIA_TRY(forget_prompt_parts(*store_, tenant, owner, item));
+    }
+    return {};
+  }
+
+  static bool is_shared(const OwnerId& owner) { return owner.text().starts_with('~'); }
+
   Result<std::vector<CollectionId>> collections(const SessionKey& key, const AgentId& agent) const {
     std::vector<CollectionId> all;
     TERTULIA_TRY_AS(CollectionId mine, user_collection(key.tenant, key.owner));
