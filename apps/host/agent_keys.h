@@ -8,6 +8,7 @@
 #include "tertulia/agent/permissions.h"
 #include "tertulia/base/setting.h"
 #include "tertulia/conversation/agent_spec.h"
+#include "tertulia/memory/knowledge_source.h"
 
 namespace tertulia {
 
@@ -15,6 +16,7 @@ namespace tertulia {
 struct AgentPlan {
   AgentSpec spec;
   PermissionPolicy permissions;
+  KnowledgeScope knowledge{};
 };
 
 struct AgentKey {

@@ -196,6 +196,11 @@ class Planner {
       }
       if (tool == "files" || tool == "process") needs_root_.emplace(tool, place.origin);
     }
+    for (const std::string& name : plan.knowledge.shared) {
+      const Result<void> fine = check_id(name, "collection");
+      const ConfigNode* place = find_key(node, "memory.shared");
+      if (!fine) problem(place != nullptr ? *place : node, prefix + "memory.shared", fine.error().message());
+    }
     AgentSpec checked = plan.spec;
     if (checked.model.empty()) checked.model = "offline";
     checked.tools.clear();

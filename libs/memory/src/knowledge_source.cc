@@ -11,6 +11,8 @@
 namespace tertulia {
 namespace {
 
+// Collections that are read when the program starts: those that were written to last.
+constexpr std::size_t kPrepared = 64;
 // What was found besides, told in the receipt with the reason why it is not shown.
 constexpr std::size_t kAlsoFound = 3;
 
@@ -24,8 +26,11 @@ std::string source_of(const Recalled& found) {
 class KnowledgeSource final : public ContextSource {
  public:
   KnowledgeSource(std::shared_ptr<SemanticMemory> semantic, std::shared_ptr<Store> store,
-                  std::vector<std::string> shared)
-      : semantic_(std::move(semantic)), store_(std::move(store)), shared_(std::move(shared)) {}
+                  std::map<AgentId, KnowledgeScope> scopes, KnowledgeScope others)
+      : semantic_(std::move(semantic)),
+        store_(std::move(store)),
+        scopes_(std::move(scopes)),
+        others_(std::move(others)) {}
 
   std::string_view name() const override { return "knowledge"; }
 
@@ -52,6 +57,22 @@ class KnowledgeSource final : public ContextSource {
       items.push_back(std::move(item));
     }
     return items;
+  }
+
+  // Those of all tenants that were used last; the others are read when they are first needed.
+  Result<void> prepare() override {
+    SessionQuery query{.tenant = {}, .idle_since = Time::max(), .own_too = true, .limit = 1'000};
+    std::size_t prepared = 0;
+    do {
+      TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
+      for (const SessionSummary& session : page.sessions) {
+        if (!session.key.session.text().starts_with("~memory.")) continue;
+        if (++prepared > kPrepared) return {};
+        TERTULIA_TRY(semantic_->prepare({session.key.tenant, session.key.owner, session.key.session}));
+      }
+      query.cursor = std::move(page.next);
+    } while (!query.cursor.empty());
+    return {};
   }
 
   Result<std::size_t> forget_messages(const TenantId& tenant, const OwnerId& owner,
@@ -121,16 +142,20 @@ class KnowledgeSource final : public ContextSource {
   static bool is_shared(const OwnerId& owner) { return owner.text().starts_with('~'); }
 
   Result<std::vector<CollectionId>> collections(const SessionKey& key, const AgentId& agent) const {
+    const auto own = scopes_.find(agent);
+    const KnowledgeScope& scope = own == scopes_.end() ? others_ : own->second;
     std::vector<CollectionId> all;
-    TERTULIA_TRY_AS(CollectionId mine, user_collection(key.tenant, key.owner));
-    all.push_back(std::move(mine));
-    if (!agent.empty()) {
+    if (scope.user) {
+      TERTULIA_TRY_AS(CollectionId mine, user_collection(key.tenant, key.owner));
+      all.push_back(std::move(mine));
+    }
+    if (scope.agent && !agent.empty()) {
       TERTULIA_TRY_AS(CollectionId ours, user_collection(key.tenant, key.owner, agent));
       all.push_back(std::move(ours));
       TERTULIA_TRY_AS(CollectionId its, agent_collection(key.tenant, agent));
       all.push_back(std::move(its));
     }
-    for (const std::string& name : shared_) {
+    for (const std::string& name : scope.shared) {
       TERTULIA_TRY_AS(CollectionId one, shared_collection(key.tenant, name));
       all.push_back(std::move(one));
     }
@@ -139,15 +164,24 @@ class KnowledgeSource final : public ContextSource {
 
   std::shared_ptr<SemanticMemory> semantic_;
   std::shared_ptr<Store> store_;
-  std::vector<std::string> shared_;
+  std::map<AgentId, KnowledgeScope> scopes_;
+  KnowledgeScope others_;
 };
 
 }  // namespace
 
 std::shared_ptr<ContextSource> knowledge_source(std::shared_ptr<SemanticMemory> semantic,
                                                 std::shared_ptr<Store> store,
+                                                std::map<AgentId, KnowledgeScope> scopes,
+                                                KnowledgeScope others) {
+  return std::make_shared<KnowledgeSource>(std::move(semantic), std::move(store), std::move(scopes),
+                                           std::move(others));
+}
+
+std::shared_ptr<ContextSource> knowledge_source(std::shared_ptr<SemanticMemory> semantic,
+                                                std::shared_ptr<Store> store,
                                                 std::vector<std::string> shared) {
-  return std::make_shared<KnowledgeSource>(std::move(semantic), std::move(store), std::move(shared));
+  return knowledge_source(std::move(semantic), std::move(store), {}, {.shared = std::move(shared)});
 }
 
 }  // namespace tertulia

@@ -69,6 +69,10 @@ class Memory {
   void add_source(std::shared_ptr<ContextSource> source);
   const std::vector<std::shared_ptr<ContextSource>>& sources() const;
 
+  // Makes the sources ready before their first turn (ContextSource::prepare). What cannot be made ready is
+  // read when it is needed. Blocks.
+  void prepare();
+
   // Blocks. See lifecycle.h.
   Result<CloseReport> close(const SessionKey& key, EndReason reason, bool mask_personal_data = false);
   Result<ReapReport> reap(const ReapLimits& limits = {});
