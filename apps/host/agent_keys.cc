@@ -202,6 +202,14 @@ void add_memory(Keys& keys) {
               "How much of it in all.");
   keys.flag("memory.semantic_hybrid", &MemoryConfig::semantic_hybrid, "By words as well as by meaning.");
   keys.flag("memory.semantic_rerank", &MemoryConfig::semantic_rerank, "Orders what was found once more.");
+  keys.add(Setting::boolean("memory.recall_user", true, "What is known of the user, whoever was told."),
+           [](AgentPlan& plan, const SettingValue& value) { plan.knowledge.user = std::get<bool>(value); });
+  keys.add(Setting::boolean("memory.recall_agent", true, "What it knows, and what it alone was told."),
+           [](AgentPlan& plan, const SettingValue& value) { plan.knowledge.agent = std::get<bool>(value); });
+  keys.add(Setting::strings("memory.shared", {}, "Shared collections that it may look into, by name."),
+           [](AgentPlan& plan, const SettingValue& value) {
+             plan.knowledge.shared = std::get<std::vector<std::string>>(value);
+           });
   keys.flag("memory.procedural_enabled", &MemoryConfig::procedural_enabled, "Recalls procedures.");
   keys.fraction("memory.procedural_min_score", &MemoryConfig::procedural_min_score,
                 "How well a procedure must fit.");

@@ -8,6 +8,7 @@
 #include "tertulia/agent/permissions.h"
 #include "tertulia/base/setting.h"
 #include "tertulia/conversation/agent_spec.h"
+#include "tertulia/memory/knowledge_source.h"
 
 #include "middleware_plan.h"
 
@@ -18,6 +19,7 @@ struct AgentPlan {
   AgentSpec spec;
   PermissionPolicy permissions;
   MiddlewarePlan middleware;
+  KnowledgeScope knowledge{};
 };
 
 struct AgentKey {

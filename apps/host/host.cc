@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tertulia/base/log.h"
 #include "tertulia/base/nearest.h"
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
@@ -75,15 +76,26 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
   host->directory_ = open.directory;
   host->sqlite_ = open.sqlite;
   host->store_ = std::move(open.store);
+  host->make_memory(*options.env);
   TERTULIA_TRY_AS(host->engine_,
                   Engine::open({.store = host->store_, .env = options.env, .recover = options.recover}));
-  host->memory_ = std::make_shared<Memory>(host->store_, *options.env);
-  host->memory_->add_source(knowledge_source(
-      std::make_shared<SemanticMemory>(*host->store_, *options.env, static_embedder()), host->store_));
   host->mcp_ = std::make_unique<McpPool>(options.environment);
   host->make_agents(config, options);
   if (options.reap) host->reaper_ = std::make_unique<Reaper>(host->memory_);
   return host;
+}
+
+void Host::make_memory(Env& env) {
+  memory_ = std::make_shared<Memory>(store_, env);
+  std::map<AgentId, KnowledgeScope> scopes;
+  for (const auto& [name, plan] : plan_.agents) scopes.emplace(plan.spec.id, plan.knowledge);
+  memory_->add_source(knowledge_source(std::make_shared<SemanticMemory>(*store_, env, static_embedder()),
+                                       store_, std::move(scopes)));
+  // Before anybody talks: a session of which messages were being erased may be on its way back.
+  if (const Result<std::size_t> finished = memory_->finish_erasing(); !finished) {
+    Log().component("memory").warn("erasing could not be finished",
+                                   {{"code", name_of(finished.error().code())}});
+  }
 }
 
 void Host::make_agents(const Config& config, const HostOptions& options) {

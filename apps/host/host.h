@@ -79,6 +79,7 @@ class Host {
 
  private:
   Host() = default;
+  void make_memory(Env& env);
   void make_agents(const Config& config, const HostOptions& options);
   Result<AgentDefinitionPtr> make_agent(const Config& config, const HostOptions& options,
                                         const AgentPlan& plan);

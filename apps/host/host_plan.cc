@@ -213,6 +213,11 @@ class Planner {
         (plan.middleware.limits.turn.money || plan.middleware.limits.session.money)) {
       problem(node, prefix + "spending", "a limit of money needs input_cents or output_cents");
     }
+    for (const std::string& name : plan.knowledge.shared) {
+      const Result<void> fine = check_id(name, "collection");
+      const ConfigNode* place = find_key(node, "memory.shared");
+      if (!fine) problem(place != nullptr ? *place : node, prefix + "memory.shared", fine.error().message());
+    }
     AgentSpec checked = plan.spec;
     if (checked.model.empty()) checked.model = "offline";
     checked.tools.clear();

@@ -23,6 +23,8 @@ Reaper::~Reaper() {
 
 void Reaper::work() {
   const Log log = Log().component("memory");
+  // Whoever reaps lives long: what the first turns need is read before they come.
+  memory_->prepare();
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stopping_) {
     lock.unlock();

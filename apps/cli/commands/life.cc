@@ -1,4 +1,5 @@
 // tertulia sessions close|reap, tertulia erase: how conversations end, and how everything of somebody goes.
+#include <charconv>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -6,7 +7,9 @@
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/json.h"
+#include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
+#include "tertulia/store/episode_store.h"
 
 #include "commands.h"
 #include "open_store.h"
@@ -23,12 +26,17 @@ struct ReapOptions {
 struct EraseOptions {
   std::string user;
   std::string session;
+  std::vector<std::string> messages;
   bool yes = false;
 };
 
 Result<std::unique_ptr<Memory>> open_memory(const Context& context) {
   TERTULIA_TRY_AS(OpenStore open, open_store(context, Need::kExisting));
-  return std::make_unique<Memory>(std::shared_ptr<Store>(std::move(open.store)), real_env());
+  const std::shared_ptr<Store> store(std::move(open.store));
+  auto memory = std::make_unique<Memory>(store, real_env());
+  memory->add_source(
+      knowledge_source(std::make_shared<SemanticMemory>(*store, real_env(), static_embedder()), store));
+  return memory;
 }
 
 Result<void> close(const std::vector<std::string>& names, const Context& context) {
@@ -81,7 +89,10 @@ void show(const Output& out, const ErasedMemory& report) {
                                 {"records", report.sessions.records},
                                 {"episodes", static_cast<std::uint64_t>(report.episodes)},
                                 {"items", static_cast<std::uint64_t>(report.items)},
-                                {"prompt_parts", static_cast<std::uint64_t>(report.prompt_parts)}}));
+                                {"prompt_parts", static_cast<std::uint64_t>(report.prompt_parts)},
+                                {"messages", static_cast<std::uint64_t>(report.messages)},
+                                {"summaries", static_cast<std::uint64_t>(report.summaries)},
+                                {"own_records", static_cast<std::uint64_t>(report.records)}}));
     return;
   }
   out.line("Erased " + counted(report.sessions.sessions, "session") + ", " +
@@ -90,9 +101,59 @@ void show(const Output& out, const ErasedMemory& report) {
            counted(report.prompt_parts, "text of a prompt", "texts of prompts") + " elsewhere.");
 }
 
+void show_messages(const Output& out, const ErasedMemory& report) {
+  if (out.json) {
+    show(out, report);
+    return;
+  }
+  out.line("Erased " + counted(report.messages, "message") + "; " +
+           counted(report.items, "memory", "memories") + ", " +
+           counted(report.summaries, "summary", "summaries") + ", " +
+           counted(report.prompt_parts + report.records, "record") + " that came from there; " +
+           counted(report.episodes, "episode") + " told again without.");
+}
+
+// By number on `main`, or by id, as `messages show` takes them.
+Result<std::vector<MessageId>> message_ids(Store& store, const SessionKey& key,
+                                           const std::vector<std::string>& names) {
+  TERTULIA_TRY_AS(const std::vector<Message> messages, get_session_messages(store, key));
+  std::vector<MessageId> ids;
+  for (const std::string& name : names) {
+    std::size_t place = 0;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), place);
+    if (problem == std::errc() && end == name.data() + name.size()) {
+      if (place >= messages.size()) {
+        return Error(ErrorCode::kNoMessage, "branch 'main' has no message " + name + "; the last one is " +
+                                                std::to_string(messages.size() - 1));
+      }
+      ids.push_back(messages[place].id());
+      continue;
+    }
+    TERTULIA_TRY_AS(const MessageId id, MessageId::parse(name));
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+Result<void> erase_messages(const EraseOptions& options, const Context& context, Memory& memory) {
+  TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
+  // What a crash has cut is finished first.
+  TERTULIA_TRY(memory.finish_erasing());
+  TERTULIA_TRY(load_session(memory.store(), key));
+  TERTULIA_TRY_AS(const std::vector<MessageId> ids, message_ids(memory.store(), key, options.messages));
+  TERTULIA_TRY(confirm(context,
+                       "Erase " + counted(ids.size(), "message") + " of session '" + options.session +
+                           "' and what was remembered from there?",
+                       options.yes));
+  TERTULIA_TRY_AS(const ErasedMemory report, memory.erase_messages(key, ids));
+  show_messages(context.out, report);
+  return {};
+}
+
 Result<void> erase_all(const EraseOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const std::unique_ptr<Memory> memory, open_memory(context));
+  if (!options.messages.empty()) return erase_messages(options, context, *memory);
   if (!options.session.empty()) {
     TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
     TERTULIA_TRY(load_session(memory->store(), key));
@@ -134,8 +195,12 @@ void add_erase(CLI::App& app, Context& context) {
   CLI::Option* user = command->add_option("--user", options->user, "Everything of this owner");
   CLI::Option* session = command->add_option("--session", options->session, "One session of the owner");
   user->excludes(session);
+  command
+      ->add_option("--message", options->messages,
+                   "Only these messages of the session: numbers on branch main, or ids")
+      ->needs(session);
   command->add_flag("-y,--yes", options->yes, "Do not ask");
-  command->require_option(1, 2);
+  command->require_option(1, 3);
   command->callback([options, &context] { context.run([&] { return erase_all(*options, context); }); });
 }
 

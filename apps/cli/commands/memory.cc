@@ -64,9 +64,16 @@ Result<void> add(const MemoryOptions& options, const Context& context) {
     TERTULIA_TRY_AS(const Remembered made,
                     opened.memory->remember(collection, {.text = options.text}, writer));
     if (context.out.json) {
-      context.out.line(to_text(JsonObject{{"item", made.fact.id}, {"known", made.known}}));
+      JsonArray superseded;
+      for (const std::string& item : made.superseded) superseded.emplace_back(item);
+      context.out.line(to_text(
+          JsonObject{{"item", made.fact.id}, {"known", made.known}, {"superseded", std::move(superseded)}}));
     } else {
       context.out.line(made.known ? "That was known already." : "Remembered as " + made.fact.id + ".");
+      if (!made.superseded.empty()) {
+        context.out.line("In the place of " + counted(made.superseded.size(), "fact") +
+                         " that no longer holds.");
+      }
     }
   }
   for (const std::string& path : options.files) {
@@ -115,15 +122,18 @@ Result<void> list_items(const MemoryOptions& options, const Context& context) {
     TERTULIA_TRY_AS(ItemPage page, opened.memory->list(collection, 100, cursor));
     for (const MemoryItem& item : page.items) {
       if (context.out.json) {
-        context.out.line(to_text(JsonObject{{"item", item.id},
-                                            {"kind", std::string(name_of(item.kind))},
-                                            {"source", item.source},
-                                            {"writer", item.writer},
-                                            {"text", item.text}}));
+        JsonObject form{{"item", item.id},
+                        {"kind", std::string(name_of(item.kind))},
+                        {"source", item.source},
+                        {"writer", item.writer},
+                        {"text", item.text}};
+        if (item.valid_until) form.set("valid_until", iso_time(*item.valid_until));
+        if (!item.superseded_by.empty()) form.set("superseded_by", item.superseded_by);
+        context.out.line(to_text(form));
         continue;
       }
-      rows.push_back(
-          {item.id, std::string(name_of(item.kind)), one_line(item.source), fit(one_line(item.text), 60)});
+      const std::string kind = (item.valid_until ? "past " : "") + std::string(name_of(item.kind));
+      rows.push_back({item.id, kind, one_line(item.source), fit(one_line(item.text), 60)});
     }
     cursor = std::move(page.next);
   } while (!cursor.empty());

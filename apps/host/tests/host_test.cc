@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
 
 #include "host/host_settings.h"
@@ -84,6 +85,39 @@ TEST_F(HostTest, WhatWasSaidInAnEndedConversationIsRecalledInAnother) {
     }
   }
   EXPECT_TRUE(recalled);
+}
+
+// What a receipt says of knowledge that an agent was shown.
+bool is_shown_knowledge(Host& host, std::string_view agent, const std::string& question) {
+  bool shown = false;
+  for (const Event& event : host.engine()->run(host.agent(agent).value(), {.text = question}, {}, {})) {
+    if (event.kind != EventKind::kReceipt) continue;
+    const std::string_view text = event.data.text();
+    const std::size_t at = text.find("\"knowledge\"");
+    shown = shown || (at != std::string_view::npos && text.find("\"kept\"", at) < text.find('}', at));
+  }
+  return shown;
+}
+
+TEST_F(HostTest, AnAgentRecallsFromTheCollectionsThatItsTableNames) {
+  constexpr std::string_view kNear = "semantic_min_score = 0.3\nsemantic_hybrid = true\n";
+  const auto host =
+      open("[agents.desk.memory]\nshared = [\"handbook\"]\n" + std::string(kNear) +
+           "[agents.guest.memory]\nrecall_user = false\nrecall_agent = false\n" + std::string(kNear));
+  const MemoryWriter writer{.kind = WriterKind::kOperator, .name = "test"};
+  const SessionKey own = local_key(SessionId::parse("s").value());
+  SemanticMemory written(host->store(), real_env(), static_embedder());
+  written
+      .remember(shared_collection(own.tenant, "handbook").value(), {.text = "The office closes at six"},
+                writer)
+      .value();
+  written.remember(user_collection(own.tenant, own.owner).value(), {.text = "I live in Lisbon"}, writer)
+      .value();
+  host->memory()->prepare();
+  EXPECT_TRUE(is_shown_knowledge(*host, "desk", "When does the office close?"));
+  EXPECT_TRUE(is_shown_knowledge(*host, "desk", "Where do I live?"));
+  EXPECT_FALSE(is_shown_knowledge(*host, "guest", "When does the office close?"));
+  EXPECT_FALSE(is_shown_knowledge(*host, "guest", "Where do I live?"));
 }
 
 TEST_F(HostTest, EveryKeyOfAnAgentReachesItsSpec) {
@@ -179,6 +213,8 @@ TEST_F(HostTest, AProblemNamesItsPlaceItsKeyAndTheNearestKnownWord) {
   EXPECT_THAT(problems("[agents.helper]\nlimits = { tool_timeout = 5 }\n"), HasSubstr("must be a duration"));
   EXPECT_THAT(problems("[agents.helper]\nmemory = { semantic_min_score = 2 }\n"),
               HasSubstr("a number from 0 to 1"));
+  EXPECT_THAT(problems("[agents.helper]\nmemory = { shared = [\"a/b\"] }\n"),
+              HasSubstr("agents.helper.memory.shared: "));
   EXPECT_THAT(problems("[agents.helper]\npermissions = { tools = { pay = \"maybe\" } }\n"),
               HasSubstr("agents.helper.permissions.tools.pay: must be one of ask, allow, deny"));
   EXPECT_THAT(problems("[agents.\"no good\"]\n"), HasSubstr("agents.no good"));

@@ -286,6 +286,22 @@ Result<void> EpisodicMemory::forget(const SessionKey& key, EpisodeId episode) {
               {.key = key, .conditions = {}, .changes = {DropRecords{.stream = known->stream}}});
 }
 
+Result<Episode> EpisodicMemory::remake(const Episode& episode, std::span<const Message> left) const {
+  Episode made = episode;
+  made.summary = extractive_summary(left);
+  made.key_facts = key_facts_of(left);
+  const std::string told = text_of_episode(episode);
+  if (told.find("[email]") != std::string::npos || told.find("[number]") != std::string::npos) {
+    made.summary = mask_personal_data(made.summary);
+    for (std::string& fact : made.key_facts) fact = mask_personal_data(fact);
+  }
+  made.embedding = {};
+  if (Vector vector = impl_->vector_of(text_of_episode(made)); !vector.empty()) {
+    made.embedding = {.embedder = impl_->embedder->info().name, .values = std::move(vector)};
+  }
+  return made;
+}
+
 Result<std::size_t> EpisodicMemory::forget_messages(const SessionKey& key,
                                                     std::span<const MessageId> messages) {
   TERTULIA_TRY_AS(const ShelfPtr shelf, impl_->shelf_of(key.tenant, key.owner));

@@ -1,12 +1,18 @@
 #include "tertulia/memory/knowledge_source.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
+
+#include "tertulia/memory/prompt.h"
 
 #include "memory_sources.h"
 
 namespace tertulia {
 namespace {
 
+// Collections that are read when the program starts: those that were written to last.
+constexpr std::size_t kPrepared = 64;
 // What was found besides, told in the receipt with the reason why it is not shown.
 constexpr std::size_t kAlsoFound = 3;
 
@@ -20,8 +26,11 @@ std::string source_of(const Recalled& found) {
 class KnowledgeSource final : public ContextSource {
  public:
   KnowledgeSource(std::shared_ptr<SemanticMemory> semantic, std::shared_ptr<Store> store,
-                  std::vector<std::string> shared)
-      : semantic_(std::move(semantic)), store_(std::move(store)), shared_(std::move(shared)) {}
+                  std::map<AgentId, KnowledgeScope> scopes, KnowledgeScope others)
+      : semantic_(std::move(semantic)),
+        store_(std::move(store)),
+        scopes_(std::move(scopes)),
+        others_(std::move(others)) {}
 
   std::string_view name() const override { return "knowledge"; }
 
@@ -50,6 +59,22 @@ class KnowledgeSource final : public ContextSource {
     return items;
   }
 
+  // Those of all tenants that were used last; the others are read when they are first needed.
+  Result<void> prepare() override {
+    SessionQuery query{.tenant = {}, .idle_since = Time::max(), .own_too = true, .limit = 1'000};
+    std::size_t prepared = 0;
+    do {
+      TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
+      for (const SessionSummary& session : page.sessions) {
+        if (!session.key.session.text().starts_with("~memory.")) continue;
+        if (++prepared > kPrepared) return {};
+        TERTULIA_TRY(semantic_->prepare({session.key.tenant, session.key.owner, session.key.session}));
+      }
+      query.cursor = std::move(page.next);
+    } while (!query.cursor.empty());
+    return {};
+  }
+
   Result<std::size_t> forget_messages(const TenantId& tenant, const OwnerId& owner,
                                       std::span<const MessageId> messages) override {
     std::size_t count = 0;
@@ -60,10 +85,8 @@ class KnowledgeSource final : public ContextSource {
         TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
         for (const SessionSummary& session : page.sessions) {
           if (!session.key.session.text().starts_with("~memory.")) continue;
-          TERTULIA_TRY_AS(const ForgetReport report,
-                          semantic_->forget({tenant, whose, session.key.session},
-                                            {.messages = {messages.begin(), messages.end()}}));
-          count += report.removed + report.changed;
+          TERTULIA_TRY_AS(const std::size_t gone, forget_in({tenant, whose, session.key.session}, messages));
+          count += gone;
         }
         query.cursor = std::move(page.next);
       } while (!query.cursor.empty());
@@ -76,17 +99,63 @@ class KnowledgeSource final : public ContextSource {
   }
 
  private:
+  // Prompts go before what they showed: an erase that is cut still finds it.
+  Result<std::size_t> forget_in(const CollectionId& collection, std::span<const MessageId> messages) const {
+    const std::set<MessageId> all(messages.begin(), messages.end());
+    std::vector<std::string> items;
+    std::string cursor;
+    do {
+      TERTULIA_TRY_AS(ItemPage page, semantic_->list(collection, 1'000, cursor));
+      for (const MemoryItem& item : page.items) {
+        if (std::any_of(item.sources.begin(), item.sources.end(),
+                        [&](const MessageId& source) { return all.contains(source); })) {
+          items.push_back(item.id);
+        }
+      }
+      cursor = std::move(page.next);
+    } while (!cursor.empty());
+    TERTULIA_TRY(forget_shown(collection.tenant, collection.owner, items));
+    TERTULIA_TRY_AS(const ForgetReport report,
+                    semantic_->forget(collection, {.messages = {messages.begin(), messages.end()}}));
+    return report.removed + report.changed;
+  }
+
+  // Past prompts that showed items which are gone. What is shared may have been shown to anybody.
+  Result<void> forget_shown(const TenantId& tenant, const OwnerId& whose,
+                            const std::vector<std::string>& items) const {
+    if (items.empty()) return {};
+    std::set<OwnerId> owners{whose};
+    if (is_shared(whose)) {
+      SessionQuery query{.tenant = tenant, .limit = 1'000};
+      do {
+        TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
+        for (const SessionSummary& session : page.sessions) owners.insert(session.key.owner);
+        query.cursor = std::move(page.next);
+      } while (!query.cursor.empty());
+    }
+    for (const OwnerId& owner : owners) {
+      for (const std::string& item : items) TERTULIA_TRY(forget_prompt_parts(*store_, tenant, owner, item));
+    }
+    return {};
+  }
+
+  static bool is_shared(const OwnerId& owner) { return owner.text().starts_with('~'); }
+
   Result<std::vector<CollectionId>> collections(const SessionKey& key, const AgentId& agent) const {
+    const auto own = scopes_.find(agent);
+    const KnowledgeScope& scope = own == scopes_.end() ? others_ : own->second;
     std::vector<CollectionId> all;
-    TERTULIA_TRY_AS(CollectionId mine, user_collection(key.tenant, key.owner));
-    all.push_back(std::move(mine));
-    if (!agent.empty()) {
+    if (scope.user) {
+      TERTULIA_TRY_AS(CollectionId mine, user_collection(key.tenant, key.owner));
+      all.push_back(std::move(mine));
+    }
+    if (scope.agent && !agent.empty()) {
       TERTULIA_TRY_AS(CollectionId ours, user_collection(key.tenant, key.owner, agent));
       all.push_back(std::move(ours));
       TERTULIA_TRY_AS(CollectionId its, agent_collection(key.tenant, agent));
       all.push_back(std::move(its));
     }
-    for (const std::string& name : shared_) {
+    for (const std::string& name : scope.shared) {
       TERTULIA_TRY_AS(CollectionId one, shared_collection(key.tenant, name));
       all.push_back(std::move(one));
     }
@@ -95,15 +164,24 @@ class KnowledgeSource final : public ContextSource {
 
   std::shared_ptr<SemanticMemory> semantic_;
   std::shared_ptr<Store> store_;
-  std::vector<std::string> shared_;
+  std::map<AgentId, KnowledgeScope> scopes_;
+  KnowledgeScope others_;
 };
 
 }  // namespace
 
 std::shared_ptr<ContextSource> knowledge_source(std::shared_ptr<SemanticMemory> semantic,
                                                 std::shared_ptr<Store> store,
+                                                std::map<AgentId, KnowledgeScope> scopes,
+                                                KnowledgeScope others) {
+  return std::make_shared<KnowledgeSource>(std::move(semantic), std::move(store), std::move(scopes),
+                                           std::move(others));
+}
+
+std::shared_ptr<ContextSource> knowledge_source(std::shared_ptr<SemanticMemory> semantic,
+                                                std::shared_ptr<Store> store,
                                                 std::vector<std::string> shared) {
-  return std::make_shared<KnowledgeSource>(std::move(semantic), std::move(store), std::move(shared));
+  return knowledge_source(std::move(semantic), std::move(store), {}, {.shared = std::move(shared)});
 }
 
 }  // namespace tertulia

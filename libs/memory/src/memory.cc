@@ -61,6 +61,10 @@ void Memory::add_source(std::shared_ptr<ContextSource> source) {
 }
 const std::vector<std::shared_ptr<ContextSource>>& Memory::sources() const { return impl_->sources; }
 
+void Memory::prepare() {
+  for (const auto& source : impl_->sources) static_cast<void>(source->prepare());
+}
+
 Result<CloseReport> Memory::close(const SessionKey& key, EndReason reason, bool mask_personal_data) {
   return close_session(*impl_->store, impl_->env, impl_->episodic, key, reason, mask_personal_data);
 }

@@ -4,6 +4,7 @@
 
 #include "tertulia/base/json.h"
 #include "tertulia/conversation/json_forms.h"
+#include "tertulia/memory/memory.h"
 #include "tertulia/memory/prompt.h"
 
 namespace tertulia {
@@ -156,6 +157,9 @@ class Rebuilding {
     request_.model = receipt_.model;
     if (hash_of_prompt(receipt_.model, request_.view, request_.tools) == receipt_.prompt_hash) {
       return std::move(request_);
+    }
+    for (const Message& message : request_.view) {
+      if (is_erased(message)) return gone({.tier = Tier::kHistory, .id = message.id().text()});
     }
     return Error(ErrorCode::kDamaged,
                  "what is stored gives another prompt than the one that was sent in turn " +

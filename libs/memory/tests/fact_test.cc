@@ -1,9 +1,15 @@
 #include "tertulia/memory/fact.h"
 
+#include <iostream>
+#include <numeric>
+
 #include <gmock/gmock.h>
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/uuid.h"
+#include "tertulia/model/embedder.h"
+
+#include "fact_pairs.h"
 
 namespace tertulia {
 namespace {
@@ -34,7 +40,7 @@ TEST(FactRelation, OtherPeopleAndOtherQuestionsAreUnrelated) {
 
 TEST(FactRelation, MeaningAloneNeverOverridesANameOrANumber) {
   EXPECT_EQ(relation_of("The meeting is with Anna", "The meeting is with Clara", 0.95), kUnrelated);
-  EXPECT_EQ(relation_of("The code is 1234", "The code is 9876", 0.95), kUnrelated);
+  EXPECT_EQ(relation_of("The code is 1234", "The code is 9876", 0.95), kContradicts);
 }
 
 TEST(FactRelation, ACorrectionIsNeverTakenForWhatIsKnown) {
@@ -42,6 +48,43 @@ TEST(FactRelation, ACorrectionIsNeverTakenForWhatIsKnown) {
   EXPECT_NE(relation_of("I have two cats", "I have three cats", 0.95), kSame);
   EXPECT_NE(relation_of("The rent is due on the first Monday", "The rent is due on the last Monday", 0.97),
             kSame);
+}
+
+struct Judged {
+  std::size_t contradict = 0;
+  std::size_t same = 0;
+  std::size_t all = 0;
+};
+
+// With the cosines that remember() would have.
+template <std::size_t kCount>
+void judge(const std::array<testing::FactPair, kCount>& pairs, bool expected, Judged& judged) {
+  for (const auto& [known, told] : pairs) {
+    const std::vector<Vector> vectors =
+        embed(*static_embedder(), {std::string(known), std::string(told)}).value();
+    const double cosine = std::inner_product(vectors[0].begin(), vectors[0].end(), vectors[1].begin(), 0.0);
+    const FactRelation relation = relation_of(known, told, cosine);
+    ++judged.all;
+    judged.contradict += relation == kContradicts ? 1 : 0;
+    judged.same += relation == kSame ? 1 : 0;
+    if ((relation == kContradicts) != expected) std::cout << "missed: " << known << " | " << told << "\n";
+  }
+}
+
+TEST(FactRelation, WhatPeopleTakeBackIsSupersededAndNothingElse) {
+  Judged untrue;
+  Judged unseen;
+  Judged beside;
+  judge(testing::kContradictions, true, untrue);
+  judge(testing::kMoreContradictions, true, unseen);
+  judge(testing::kBesideEachOther, false, beside);
+  judge(testing::kMoreBesideEachOther, false, beside);
+  ASSERT_GE(untrue.all, 60U);
+  ASSERT_GE(beside.all, 90U);
+  EXPECT_GE(untrue.contradict * 100, untrue.all * 95);
+  EXPECT_GE(unseen.contradict * 100, unseen.all * 85);
+  EXPECT_EQ(beside.contradict, 0U) << "something that still holds would be closed";
+  EXPECT_EQ(untrue.same + unseen.same + beside.same, 0U) << "something that was said would be lost";
 }
 
 Message message(UuidMaker& ids, Role role, std::string_view text) {
@@ -58,7 +101,7 @@ TEST(RuleExtractor, TakesWhatUsersSayOfThemselves) {
   ASSERT_EQ(facts.size(), 2U);
   EXPECT_EQ(facts[0].text, "I live in Madrid");
   EXPECT_EQ(facts[1].text, "My sister is called Eva");
-  EXPECT_THAT(facts[0].sources, testing::ElementsAre(messages[0].id()));
+  EXPECT_THAT(facts[0].sources, ::testing::ElementsAre(messages[0].id()));
 }
 
 }  // namespace

@@ -267,6 +267,21 @@ Result<std::string> SessionFiles::rewritten(const RecordsKey& id, const RecordsF
   return text;
 }
 
+// Whether something that a person may have asked to forget goes for good: it must not stay in the file until
+// there is more to be written anew. The steps of turns come and go with every one of them, and stay.
+bool SessionFiles::forgets(RecordKind kind, const RecordsFile& file, const std::vector<RecordItem>& items) {
+  if (kind != RecordKind::kMemory && kind != RecordKind::kEpisode && kind != RecordKind::kReceipt)
+    return false;
+  return std::ranges::any_of(items, [&](const RecordItem& drop) {
+    if (!drop.is_drop) return false;
+    const std::string& scope = drop.record.stream.scope;
+    const auto first = file.live.lower_bound({scope, 0});
+    if (first == file.live.upper_bound({scope, drop.record.number})) return false;
+    return std::ranges::none_of(
+        items, [&](const RecordItem& item) { return !item.is_drop && item.record.stream.scope == scope; });
+  });
+}
+
 Result<void> SessionFiles::plan_records_files(Plan& plan) {
   for (auto& [id, records] : plan.records) {
     const std::string path = records_path(id.first, id.second);
@@ -285,7 +300,8 @@ Result<void> SessionFiles::plan_records_files(Plan& plan) {
       for (auto at = file->live.lower_bound({scope, 0}); at != last; ++at) dropped += at->second.bytes;
     }
     const std::uint64_t live = file->live_bytes - std::min(dropped, file->live_bytes);
-    if (file->exists && file->size < 2 * live + kSlackBytes) {
+    const bool stays = !forgets(id.first, *file, records.items);
+    if (file->exists && stays && file->size < 2 * live + kSlackBytes) {
       const std::string line = record_line(key_, path, records.items);
       records.offset = file->size;
       records.bytes = line.size();

@@ -141,6 +141,7 @@ class SessionFiles {
   void plan_branches(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
   void plan_branch(Plan& plan, const BranchId& id) TERTULIA_REQUIRES(write_mutex_);
   void plan_record(Plan& plan, const AddRecord& add) TERTULIA_REQUIRES(write_mutex_);
+  static bool forgets(RecordKind kind, const RecordsFile& file, const std::vector<RecordItem>& items);
   void plan_record(Plan& plan, const DropRecords& drop) TERTULIA_REQUIRES(write_mutex_);
   Result<void> plan_records_files(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
   Result<std::string> rewritten(const RecordsKey& id, const RecordsFile& file, RecordsFile& after,

@@ -42,6 +42,10 @@ class ContextSource {
   // In each tier the best first; also what was found and is not to be shown, with the reason.
   virtual Result<std::vector<ContextItem>> retrieve(const ContextRequest& request) = 0;
 
+  // Reads into RAM what it needs, so that the first turn is as fast as the next. Called when a program
+  // starts, beside its first turns. May block.
+  virtual Result<void> prepare() { return {}; }
+
   // Messages of an owner are about to be erased: what the source keeps that came only from them goes, and
   // what also came from others no longer names them. How many items that were. May block.
   virtual Result<std::size_t> forget_messages(const TenantId& /*tenant*/, const OwnerId& /*owner*/,

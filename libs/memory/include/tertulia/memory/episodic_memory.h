@@ -109,6 +109,8 @@ class EpisodicMemory {
   Result<EpisodeUpkeep> tidy(const TenantId& tenant, const OwnerId& owner, const MemoryConfig& config);
   // kNotFound if there is none.
   Result<void> forget(const SessionKey& key, EpisodeId episode);
+  // The same episode, told again from what is left of its messages, without a model.
+  Result<Episode> remake(const Episode& episode, std::span<const Message> left) const;
   // Episodes of these messages are gone; those of the spans they lie in, too.
   Result<std::size_t> forget_messages(const SessionKey& key, std::span<const MessageId> messages);
 

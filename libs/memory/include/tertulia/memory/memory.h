@@ -11,12 +11,15 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tertulia/base/env.h"
+#include "tertulia/base/id.h"
 #include "tertulia/base/result.h"
+#include "tertulia/conversation/message.h"
 #include "tertulia/memory/context_source.h"
 #include "tertulia/memory/episodic_memory.h"
 #include "tertulia/memory/lifecycle.h"
@@ -39,7 +42,15 @@ struct ErasedMemory {
   std::size_t items = 0;
   // Texts of past prompts, in sessions that stay.
   std::size_t prompt_parts = 0;
+  // Where single messages were erased: those, with their copies on other branches; summaries of the history
+  // that covered them; and events, checkpoints, assets and texts of prompts in their own session.
+  std::size_t messages = 0;
+  std::size_t summaries = 0;
+  std::size_t records = 0;
 };
+
+// A message whose words were erased: it keeps its id, its place and its part in a tool group.
+bool is_erased(const Message& message);
 
 // Concurrency: any thread. What blocks says so.
 class Memory {
@@ -58,6 +69,10 @@ class Memory {
   void add_source(std::shared_ptr<ContextSource> source);
   const std::vector<std::shared_ptr<ContextSource>>& sources() const;
 
+  // Makes the sources ready before their first turn (ContextSource::prepare). What cannot be made ready is
+  // read when it is needed. Blocks.
+  void prepare();
+
   // Blocks. See lifecycle.h.
   Result<CloseReport> close(const SessionKey& key, EndReason reason, bool mask_personal_data = false);
   Result<ReapReport> reap(const ReapLimits& limits = {});
@@ -71,6 +86,14 @@ class Memory {
   Result<ErasedMemory> erase_owner(const TenantId& tenant, const OwnerId& owner);
   // One session, and what was remembered from it: facts and chunks that came only from its messages.
   Result<ErasedMemory> erase_session(const SessionKey& key);
+  // Single messages of a session, with what came from them: facts, vectors, episodes (made again without
+  // them), summaries, texts of prompts, tool calls, events, assets, and their copies on other branches. The
+  // session is written again and moves by one revision; an Engine that knows it is told to `forget` it.
+  // kNoMessage; kTurnRunning if a turn of it is not finished; kRevisionConflict if it went on meanwhile, and
+  // nothing was changed then. Can be called again if it was cut. Blocks.
+  Result<ErasedMemory> erase_messages(const SessionKey& key, std::span<const MessageId> messages);
+  // Goes on with what a crash has cut of that. How many sessions it found. Blocks.
+  Result<std::size_t> finish_erasing();
 
  private:
   struct Impl;

@@ -1,0 +1,192 @@
+// Erasing single messages: what was remembered from them goes first, then their session is written again
+// without them.
+//
+//   copy with the changes → erase the original → copy back → erase the copy
+//
+// Cut anywhere, either the original is whole and the copy is thrown away, or the copy is whole and is brought
+// back: by the next erase in that session, or by Memory::prepare when the program starts.
+#include <algorithm>
+#include <utility>
+
+#include "tertulia/conversation/json_forms.h"
+#include "tertulia/memory/memory.h"
+#include "tertulia/memory/prompt.h"
+#include "tertulia/store/copy_session.h"
+
+#include "erase_edit.h"
+
+namespace tertulia {
+namespace {
+
+// Under this name the copy says whose copy it is.
+constexpr std::string_view kOriginal = "tertulia.erase";
+constexpr std::string_view kCopyPrefix = "~erase.";
+
+SessionKey copy_of(const SessionKey& key) {
+  const std::string name = std::string(kCopyPrefix) + hash_of(key.session.text()).substr(0, 32);
+  return {key.tenant, key.owner, SessionId::parse(name).value()};
+}
+
+EraseScope scope_of(const SessionKey& key) { return {key.tenant, key.owner, key.session}; }
+
+// The state of a session; none if there is no such session.
+Result<std::optional<SessionState>> find(Store& store, const SessionKey& key) {
+  Result<SessionState> state = load(store, key);
+  if (state) return std::optional<SessionState>(*std::move(state));
+  if (state.error().code() == ErrorCode::kNoSession) return std::optional<SessionState>();
+  return std::move(state).error();
+}
+
+Result<void> check_no_open_turn(Store& store, const SessionKey& key) {
+  TERTULIA_TRY_AS(const RecordPage page, read_records(store, {.tenant = key.tenant,
+                                                              .owner = key.owner,
+                                                              .session = key.session,
+                                                              .kind = RecordKind::kJournal,
+                                                              .limit = 1}));
+  if (page.records.empty()) return {};
+  return Error(ErrorCode::kTurnRunning, "session '" + key.session.text() +
+                                            "' has a turn that is not finished; resume or abandon it, then "
+                                            "erase the message again");
+}
+
+// Puts the copy in the place of the original, or throws away one that is of no use.
+Result<void> bring_back(Store& store, const SessionKey& copy) {
+  TERTULIA_TRY_AS(const std::optional<SessionState> staged, find(store, copy));
+  if (!staged) return {};
+  const Json* named = staged->session.metadata.find(kOriginal);
+  const std::string* name = named != nullptr ? named->as_string() : nullptr;
+  if (is_incomplete_copy(staged->session) || name == nullptr) {
+    TERTULIA_TRY(erase(store, scope_of(copy)));
+    return {};
+  }
+  TERTULIA_TRY_AS(const SessionId session, SessionId::parse(*name));
+  const SessionKey key{copy.tenant, copy.owner, session};
+  TERTULIA_TRY_AS(const std::optional<SessionState> original, find(store, key));
+  if (original && !is_incomplete_copy(original->session)) {
+    if (original->session.created_at != staged->session.created_at) {
+      return Error(ErrorCode::kSessionExists,
+                   "session '" + *name +
+                       "' was made anew while messages of it were being erased; rename or "
+                       "erase it, then call again");
+    }
+    if (original->session.revision == staged->session.revision) {
+      // Everything was done but the last step.
+      TERTULIA_TRY(erase(store, scope_of(copy)));
+      return {};
+    }
+    if (original->session.revision > staged->session.revision) {
+      // The conversation went on after a crash: whoever asked for the erasing was not told that it was done.
+      TERTULIA_TRY(erase(store, scope_of(copy)));
+      return {};
+    }
+  }
+  TERTULIA_TRY(erase(store, scope_of(key)));
+  TERTULIA_TRY(
+      copy_session(store, copy, key, {.session = [](Session& whole) { whole.metadata.erase(kOriginal); }}));
+  TERTULIA_TRY(erase(store, scope_of(copy)));
+  return {};
+}
+
+// Writes the session again without the messages.
+Result<void> rewrite(Store& store, const SessionKey& key, EraseEdit& plan, const EraseEdit::Remake& remake,
+                     EraseCounts& counts) {
+  const SessionKey copy = copy_of(key);
+  TERTULIA_TRY_AS(const SessionState before, load(store, key));
+  SessionEdit edit = plan.edit(remake, counts);
+  edit.session = [erase_words = edit.session, &key](Session& session) {
+    erase_words(session);
+    session.metadata.set(std::string(kOriginal), key.session.text());
+    // Whoever holds the session in RAM finds that it moved.
+    session.revision = Revision{number(session.revision) + 1};
+  };
+  TERTULIA_TRY(copy_session(store, key, copy, edit));
+  TERTULIA_TRY_AS(const SessionState after, load(store, key));
+  Result<void> quiet = check_no_open_turn(store, key);
+  if (quiet && after.session.revision != before.session.revision) {
+    quiet = Error(ErrorCode::kRevisionConflict, "session '" + key.session.text() +
+                                                    "' went on while a message of it was to be erased; "
+                                                    "nothing was changed, call again")
+                .with("current", static_cast<std::int64_t>(number(after.session.revision)));
+  }
+  if (!quiet) {
+    TERTULIA_TRY(erase(store, scope_of(copy)));
+    return quiet;
+  }
+  return bring_back(store, copy);
+}
+
+// Texts of prompts, in the other sessions of the owner, that show what was erased word for word.
+Result<std::size_t> forget_quotes(Store& store, const SessionKey& key, const Traces& traces) {
+  RecordQuery query{.tenant = key.tenant, .owner = key.owner, .kind = RecordKind::kReceipt, .limit = 1'000};
+  std::vector<std::pair<SessionId, StreamId>> streams;
+  do {
+    TERTULIA_TRY_AS(RecordPage page, read_records(store, query));
+    for (const StoredRecord& stored : page.records) {
+      if (stored.session == key.session || !is_prompt_part(stored.record)) continue;
+      if (traces.in(stored.record.payload)) streams.emplace_back(stored.session, stored.record.stream);
+    }
+    query.cursor = std::move(page.next);
+  } while (!query.cursor.empty());
+  for (auto& [session, stream] : streams) {
+    TERTULIA_TRY(note(store, {.key = {key.tenant, key.owner, session},
+                              .conditions = {},
+                              .changes = {DropRecords{.stream = std::move(stream)}}}));
+  }
+  return streams.size();
+}
+
+}  // namespace
+
+Result<ErasedMemory> Memory::erase_messages(const SessionKey& key, std::span<const MessageId> messages) {
+  ErasedMemory report;
+  if (is_own_session(key.session)) {
+    return Error(ErrorCode::kNotPermitted, "session '" + key.session.text() + "' is the program's own");
+  }
+  TERTULIA_TRY(bring_back(store(), copy_of(key)));
+  TERTULIA_TRY_AS(EraseEdit plan, EraseEdit::plan(store(), key, messages));
+  TERTULIA_TRY(check_no_open_turn(store(), key));
+  const std::vector<MessageId> all(plan.messages().begin(), plan.messages().end());
+  for (const auto& source : sources()) {
+    TERTULIA_TRY_AS(const std::size_t items, source->forget_messages(key.tenant, key.owner, all));
+    report.items += items;
+  }
+  TERTULIA_TRY_AS(const std::vector<Episode> episodes, episodic().list(key.tenant, key.owner));
+  for (const Episode& episode : episodes) {
+    if (episode.session != key.session || !plan.touches(episode)) continue;
+    TERTULIA_TRY_AS(const std::size_t parts,
+                    forget_prompt_parts(store(), key.tenant, key.owner, episode.id.text()));
+    report.prompt_parts += parts;
+  }
+  if (!plan.needed()) return report;
+  TERTULIA_TRY_AS(const std::size_t quotes, forget_quotes(store(), key, plan.traces()));
+  report.prompt_parts += quotes;
+  EraseCounts counts;
+  TERTULIA_TRY(rewrite(
+      store(), key, plan,
+      [this](const Episode& before, std::span<const Message> span) {
+        return episodic().remake(before, span);
+      },
+      counts));
+  for (const auto& source : sources()) source->drop_owner(key.tenant, key.owner);
+  report.messages = counts.messages;
+  report.episodes = counts.episodes;
+  report.summaries = counts.summaries;
+  report.records = counts.records;
+  return report;
+}
+
+Result<std::size_t> Memory::finish_erasing() {
+  SessionQuery query{.tenant = {}, .idle_since = Time::max(), .own_too = true, .limit = 1'000};
+  std::vector<SessionKey> copies;
+  do {
+    TERTULIA_TRY_AS(SessionPage page, list(store(), query));
+    for (const SessionSummary& session : page.sessions) {
+      if (session.key.session.text().starts_with(kCopyPrefix)) copies.push_back(session.key);
+    }
+    query.cursor = std::move(page.next);
+  } while (!query.cursor.empty());
+  for (const SessionKey& copy : copies) TERTULIA_TRY(bring_back(store(), copy));
+  return copies.size();
+}
+
+}  // namespace tertulia
