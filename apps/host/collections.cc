@@ -8,7 +8,7 @@
 namespace tertulia {
 namespace {
 
-constexpr std::size_t kPage = 1'000;
+constexpr std::size_t kItemPage = 1'000;
 constexpr std::string_view kSessionPrefix = "~memory.";
 
 // Calls `look` with every item.
@@ -16,7 +16,7 @@ template <class Look>
 Result<void> each_item(SemanticMemory& memory, const CollectionId& collection, const Look& look) {
   std::string cursor;
   do {
-    TERTULIA_TRY_AS(const ItemPage page, memory.list(collection, kPage, cursor));
+    TERTULIA_TRY_AS(const ItemPage page, memory.list(collection, kItemPage, cursor));
     for (const MemoryItem& item : page.items) look(item);
     cursor = page.next;
   } while (!cursor.empty());
@@ -32,7 +32,7 @@ Error bad_name(std::string_view name) {
 
 Result<std::vector<CollectionId>> collections_of(Store& store, const TenantId& tenant, const OwnerId& owner) {
   std::vector<CollectionId> found;
-  SessionQuery query{.tenant = tenant, .owner = owner, .own_too = true, .limit = kPage};
+  SessionQuery query{.tenant = tenant, .owner = owner, .own_too = true, .limit = kItemPage};
   do {
     TERTULIA_TRY_AS(SessionPage page, list(store, query));
     for (const SessionSummary& session : page.sessions) {

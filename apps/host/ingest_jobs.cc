@@ -10,7 +10,7 @@
 namespace tertulia {
 namespace {
 
-constexpr std::size_t kPage = 1'000;
+constexpr std::size_t kJobPage = 1'000;
 
 Error no_job(const std::string& id) {
   return Error(ErrorCode::kNotFound, "there is no job '" + id.substr(0, 64) + "'").with("param", "job");
@@ -21,7 +21,7 @@ bool is_gone(const Error& error) {
 }
 
 RecordQuery records_in(const SessionKey& key, RecordKind kind) {
-  return {.tenant = key.tenant, .owner = key.owner, .session = key.session, .kind = kind, .limit = kPage};
+  return {.tenant = key.tenant, .owner = key.owner, .session = key.session, .kind = kind, .limit = kJobPage};
 }
 
 // Every record that the query gives; none if the session is not there.
@@ -64,7 +64,7 @@ IngestJobs::~IngestJobs() {
 // What an earlier process has left, of every tenant, in the order in which it came.
 void IngestJobs::recover() {
   std::vector<LivePtr> found;
-  SessionQuery query{.tenant = {}, .unfinished = true, .own_too = true, .limit = kPage};
+  SessionQuery query{.tenant = {}, .unfinished = true, .own_too = true, .limit = kJobPage};
   do {
     Result<SessionPage> page = tertulia::list(store_, query);
     if (!page) {

@@ -17,7 +17,7 @@ constexpr std::array kWriters{WriterKind::kUser, WriterKind::kOperator, WriterKi
                               WriterKind::kModel};
 
 template <class Kinds>
-auto named(const Kinds& kinds, std::string_view name) {
+auto one_named(const Kinds& kinds, std::string_view name) {
   for (const auto kind : kinds) {
     if (name_of(kind) == name) return kind;
   }
@@ -25,7 +25,7 @@ auto named(const Kinds& kinds, std::string_view name) {
 }
 
 std::int64_t micros(Time time) { return time.time_since_epoch().count(); }
-constexpr std::int64_t kMost = INT64_MAX;
+constexpr std::int64_t kMostNumber = INT64_MAX;
 
 }  // namespace
 
@@ -104,19 +104,19 @@ Result<IngestJob> parse_job(std::string_view text) {
   const std::string owner = in.required_string("owner");
   const std::string session = in.required_string("collection");
   job.source = in.required_string("source");
-  job.format = named(kFormats, in.required_string("format"));
+  job.format = one_named(kFormats, in.required_string("format"));
   for (const auto& [name, value] : in.object_or_empty("metadata")) {
     if (value.as_string() != nullptr) job.metadata[name] = *value.as_string();
   }
-  job.writer = {.kind = named(kWriters, in.required_string("writer")),
+  job.writer = {.kind = one_named(kWriters, in.required_string("writer")),
                 .name = in.required_string("writer_name")};
-  job.status = named(kStatuses, in.required_string("status"));
-  job.progress.chunks_done = static_cast<std::size_t>(in.int_or("chunks_done", 0, 0, kMost));
-  job.progress.chunks = static_cast<std::size_t>(in.int_or("chunks", 0, 0, kMost));
+  job.status = one_named(kStatuses, in.required_string("status"));
+  job.progress.chunks_done = static_cast<std::size_t>(in.int_or("chunks_done", 0, 0, kMostNumber));
+  job.progress.chunks = static_cast<std::size_t>(in.int_or("chunks", 0, 0, kMostNumber));
   job.report.changed = in.bool_or("changed", false);
-  job.report.removed = static_cast<std::size_t>(in.int_or("removed", 0, 0, kMost));
-  job.created_at = Time(Duration(in.required_int("created_at", 0, kMost)));
-  if (const std::int64_t ended = in.int_or("ended_at", -1, -1, kMost); ended >= 0) {
+  job.report.removed = static_cast<std::size_t>(in.int_or("removed", 0, 0, kMostNumber));
+  job.created_at = Time(Duration(in.required_int("created_at", 0, kMostNumber)));
+  if (const std::int64_t ended = in.int_or("ended_at", -1, -1, kMostNumber); ended >= 0) {
     job.ended_at = Time(Duration(ended));
   }
   job.error_code = in.string_or("error_code", {});

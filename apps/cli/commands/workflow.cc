@@ -19,7 +19,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct WorkflowArguments {
   std::string file;
   std::string run;
   std::string session;
@@ -31,7 +31,7 @@ struct Options {
   bool show_internal = false;
 };
 
-Result<Workflow> load(const Context& context, const Options& options) {
+Result<Workflow> load_file(const Context& context, const WorkflowArguments& options) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   const Environment environment = process_environment();
   TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, environment));
@@ -103,10 +103,10 @@ Result<void> show(const Context& context, WorkflowRun run) {
   return {};
 }
 
-Result<void> run_workflow(const Options& options, const Context& context) {
+Result<void> run_workflow(const WorkflowArguments& options, const Context& context) {
   std::string message;
   for (const std::string& word : options.message) message += (message.empty() ? "" : " ") + word;
-  TERTULIA_TRY_AS(const Workflow workflow, load(context, options));
+  TERTULIA_TRY_AS(const Workflow workflow, load_file(context, options));
   WorkflowOptions how{.session = options.session, .show_internal = options.show_internal};
   if (!options.session.empty()) TERTULIA_TRY(key_of(context, options.session));
   TERTULIA_TRY_AS(how.tenant, tenant_of(context));
@@ -115,8 +115,8 @@ Result<void> run_workflow(const Options& options, const Context& context) {
   return show(context, workflows->run(workflow, message, std::move(how)));
 }
 
-Result<void> resume_workflow(const Options& options, const Context& context) {
-  TERTULIA_TRY_AS(const Workflow workflow, load(context, options));
+Result<void> resume_workflow(const WorkflowArguments& options, const Context& context) {
+  TERTULIA_TRY_AS(const Workflow workflow, load_file(context, options));
   TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
   TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
   return show(context, workflows->resume(workflow, run.key, run.run));
@@ -146,7 +146,7 @@ Result<void> list_workflows(const Context& context) {
   return {};
 }
 
-Result<void> show_workflow(const Options& options, const Context& context) {
+Result<void> show_workflow(const WorkflowArguments& options, const Context& context) {
   TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
   TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
   TERTULIA_TRY_AS(const std::vector<CheckpointInfo> checkpoints, workflows->checkpoints(run.key, run.run));
@@ -175,8 +175,8 @@ Result<void> show_workflow(const Options& options, const Context& context) {
   return {};
 }
 
-Result<void> draw_workflow(const Options& options, const Context& context) {
-  TERTULIA_TRY_AS(const Workflow workflow, load(context, options));
+Result<void> draw_workflow(const WorkflowArguments& options, const Context& context) {
+  TERTULIA_TRY_AS(const Workflow workflow, load_file(context, options));
   const DrawingOptions drawing{.show_internal = options.show_internal};
   if (options.format == "dot") {
     context.out.print(to_dot(workflow, drawing));
@@ -188,7 +188,7 @@ Result<void> draw_workflow(const Options& options, const Context& context) {
   return {};
 }
 
-Result<void> approve(const Options& options, const Context& context) {
+Result<void> approve(const WorkflowArguments& options, const Context& context) {
   TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
   TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
   TERTULIA_TRY(workflows->answer(run.key, run.run, options.request, options.text));
@@ -202,9 +202,9 @@ void add_workflow(CLI::App& app, Context& context) {
   CLI::App* command =
       app.add_subcommand("workflow", "Run several agents in one conversation, from a TOML file");
   command->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WorkflowArguments>();
   const auto add = [&](const std::string& name, const std::string& about,
-                       Result<void> (*work)(const Options&, const Context&)) {
+                       Result<void> (*work)(const WorkflowArguments&, const Context&)) {
     CLI::App* sub = command->add_subcommand(name, about);
     sub->callback([options, work, &context] { context.run([&] { return work(*options, context); }); });
     return sub;
@@ -221,7 +221,7 @@ void add_workflow(CLI::App& app, Context& context) {
   resume->add_option("run", options->run, "The run")->required();
   resume->add_option("--model", options->model, "For agents that name none");
   add("list", "The runs, the latest first",
-      [](const Options&, const Context& which) { return list_workflows(which); });
+      [](const WorkflowArguments&, const Context& which) { return list_workflows(which); });
   CLI::App* show_it = add("show", "A run, what it asks, and its checkpoints", show_workflow);
   show_it->add_option("run", options->run, "The run")->required();
   CLI::App* graph = add("graph", "Draw a workflow", draw_workflow);

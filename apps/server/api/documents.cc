@@ -273,7 +273,7 @@ Result<Reply> cancel_job(Call& call) {
   return Reply::json(job_body(job), 202);
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kDocumentsRoutes{
     on_pool(Method::kGet, "/api/v1/memory/collections", Access::kRead, &list_all_collections),
     on_pool(Method::kDelete, "/api/v1/memory/collections/{collection}", Access::kWrite, &delete_collection),
     later(Method::kPost, "/api/v1/memory/documents", Access::kWrite, &add_document, BodyKind::kBytes,
@@ -288,6 +288,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> document_routes() { return kRoutes; }
+std::span<const Route> document_routes() { return kDocumentsRoutes; }
 
 }  // namespace tertulia::server

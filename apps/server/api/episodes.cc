@@ -131,7 +131,7 @@ Result<Reply> delete_episode(Call& call) {
   return removed_reply(1, parts);
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kEpisodesRoutes{
     on_pool(Method::kGet, "/api/v1/memory/episodes", Access::kRead, &list_of_user),
     on_pool(Method::kPost, "/api/v1/memory/episodes/search", Access::kRead, &search_episodes,
             BodyKind::kJson),
@@ -142,6 +142,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> episode_routes() { return kRoutes; }
+std::span<const Route> episode_routes() { return kEpisodesRoutes; }
 
 }  // namespace tertulia::server

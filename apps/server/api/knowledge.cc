@@ -10,10 +10,10 @@
 namespace tertulia::server {
 namespace {
 
-constexpr std::array kKinds{MemoryKind::kChunk, MemoryKind::kFact, MemoryKind::kTurn};
+constexpr std::array kMemoryKinds{MemoryKind::kChunk, MemoryKind::kFact, MemoryKind::kTurn};
 
-Result<MemoryKind> kind_named(std::string_view name, std::string_view param) {
-  for (const MemoryKind kind : kKinds) {
+Result<MemoryKind> memory_kind_named(std::string_view name, std::string_view param) {
+  for (const MemoryKind kind : kMemoryKinds) {
     if (name_of(kind) == name) return kind;
   }
   return Error(ErrorCode::kOutOfRange, "an item is a chunk, a fact or a turn")
@@ -36,13 +36,13 @@ Result<std::vector<MemoryItem>> items_in(const Call& call, const CollectionId& c
   return items;
 }
 
-Result<Reply> list_items(Call& call) {
+Result<Reply> list_memory_items(Call& call) {
   TERTULIA_TRY_AS(Query query, call.query());
   TERTULIA_TRY_AS(const CollectionId collection,
                   collection_for_reading(call, query.text_or("collection", {})));
   std::optional<MemoryKind> kind;
   if (const std::string* name = query.find("kind")) {
-    TERTULIA_TRY_AS(kind, kind_named(*name, "kind"));
+    TERTULIA_TRY_AS(kind, memory_kind_named(*name, "kind"));
   }
   const std::string* source_text = query.find("source");
   const std::optional<std::string> source =
@@ -96,7 +96,7 @@ Result<std::vector<CollectionId>> collections_in(const Call& call, JsonReader& i
   return collections;
 }
 
-Result<Reply> search(Call& call) {
+Result<Reply> search_memory(Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const Json form, call.json());
   JsonReader in(form, "search");
@@ -108,7 +108,7 @@ Result<Reply> search(Call& call) {
   options.neighbours = static_cast<std::size_t>(in.int_or("neighbours", 0, 0, 10));
   for (const Json& name : in.array_or_empty("kinds")) {
     TERTULIA_TRY_AS(const MemoryKind kind,
-                    kind_named(name.as_string() != nullptr ? *name.as_string() : "", "kinds"));
+                    memory_kind_named(name.as_string() != nullptr ? *name.as_string() : "", "kinds"));
     options.kinds.push_back(kind);
   }
   TERTULIA_TRY_AS(options.as_of, time_in(in, "as_of"));
@@ -208,9 +208,9 @@ Result<Reply> delete_fact(Call& call) {
   return removed_reply(gone.items, gone.prompt_parts);
 }
 
-constexpr std::array kRoutes{
-    on_pool(Method::kGet, "/api/v1/memory/items", Access::kRead, &list_items),
-    on_pool(Method::kPost, "/api/v1/memory/search", Access::kRead, &search, BodyKind::kJson),
+constexpr std::array kKnowledgeRoutes{
+    on_pool(Method::kGet, "/api/v1/memory/items", Access::kRead, &list_memory_items),
+    on_pool(Method::kPost, "/api/v1/memory/search", Access::kRead, &search_memory, BodyKind::kJson),
     on_pool(Method::kGet, "/api/v1/memory/facts", Access::kRead, &list_facts),
     on_pool(Method::kPost, "/api/v1/memory/facts", Access::kWrite, &add_fact, BodyKind::kJson),
     on_pool(Method::kGet, "/api/v1/memory/facts/{fact}", Access::kRead, &get_fact),
@@ -219,6 +219,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> knowledge_routes() { return kRoutes; }
+std::span<const Route> knowledge_routes() { return kKnowledgeRoutes; }
 
 }  // namespace tertulia::server

@@ -16,7 +16,7 @@
 namespace tertulia::server {
 namespace {
 
-constexpr std::string_view kTask =
+constexpr std::string_view kSummaryTask =
     "You condense conversations. Keep names, numbers, dates, decisions and open questions; leave out "
     "greetings "
     "and repetition. Write plain sentences, at most 150 words, and nothing else.";
@@ -120,7 +120,7 @@ Result<Merge> read_merge(const Call& call) {
   return merge;
 }
 
-Result<std::vector<StoredTurn>> turns_of(const Call& call, const Merge& merge, const BranchHead& head) {
+Result<std::vector<StoredTurn>> all_turns(const Call& call, const Merge& merge, const BranchHead& head) {
   if (head.message_count == 0) return std::vector<StoredTurn>();
   return read_turns(call.services.store(), merge.key, {.branch = head.id});
 }
@@ -130,8 +130,8 @@ Result<void> pick_turns(const Call& call, Merge& merge) {
   merge.revision = state.session.revision;
   TERTULIA_TRY_AS(const BranchHead* source, find_branch(state, merge.from));
   TERTULIA_TRY_AS(const BranchHead* target, find_branch(state, merge.into));
-  TERTULIA_TRY_AS(const std::vector<StoredTurn> theirs, turns_of(call, merge, *source));
-  TERTULIA_TRY_AS(const std::vector<StoredTurn> ours, turns_of(call, merge, *target));
+  TERTULIA_TRY_AS(const std::vector<StoredTurn> theirs, all_turns(call, merge, *source));
+  TERTULIA_TRY_AS(const std::vector<StoredTurn> ours, all_turns(call, merge, *target));
   merge.picked = turns_to_pick(theirs, ours, merge.wanted);
   return {};
 }
@@ -206,9 +206,9 @@ std::string lines_of(const std::vector<Message>& messages) {
 }
 
 Result<ModelCall> summary_call(const Call& call, const AgentDefinition& agent, const Merge& merge) {
-  TERTULIA_TRY_AS(
-      Message task,
-      Message::make({.role = Role::kSystem, .origin = Origin::kSynthetic, .parts = {Part::text_of(kTask)}}));
+  TERTULIA_TRY_AS(Message task, Message::make({.role = Role::kSystem,
+                                               .origin = Origin::kSynthetic,
+                                               .parts = {Part::text_of(kSummaryTask)}}));
   const std::string lines = lines_of(messages_in(merge.picked));
   TERTULIA_TRY_AS(
       Message said,
@@ -223,7 +223,7 @@ Result<ModelCall> summary_call(const Call& call, const AgentDefinition& agent, c
   return asked;
 }
 
-std::string text_in(const ModelResponse& response) {
+std::string summary_in(const ModelResponse& response) {
   std::string text;
   for (const AnswerPart& part : response.parts) {
     if (part.kind == PartKind::kText) text += part.text;
@@ -244,7 +244,7 @@ void summarise(const CallPtr& call, Merge merge, Done<Reply> done) {
   Result<ModelCall> asked = summary_call(*call, **agent, *shared);
   if (!asked) return done(std::move(asked).error());
   (*agent)->model->respond(*std::move(asked), [call, finish, done](const Result<ModelResponse>& response) {
-    std::string text = response ? text_in(*response) : std::string();
+    std::string text = response ? summary_in(*response) : std::string();
     const Result<void> posted = call->services.pool.post([finish, text = std::move(text)] { finish(text); });
     if (!posted) done(posted.error());
   });
@@ -258,13 +258,13 @@ void merge_branch(const CallPtr& call, Done<Reply> done) {
   summarise(call, *std::move(merge), std::move(done));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kMergeRoutes{
     later(Method::kPost, "/api/v1/sessions/{session}/branches/{branch}/merge", Access::kWrite, &merge_branch,
           BodyKind::kJson),
 };
 
 }  // namespace
 
-std::span<const Route> merge_routes() { return kRoutes; }
+std::span<const Route> merge_routes() { return kMergeRoutes; }
 
 }  // namespace tertulia::server

@@ -112,7 +112,7 @@ Result<Reply> delete_procedure(Call& call) {
   return Reply::json(R"({"removed":1})");
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kProceduresRoutes{
     on_pool(Method::kGet, "/api/v1/memory/procedures", Access::kRead, &list_procedures),
     on_pool(Method::kPost, "/api/v1/memory/procedures", Access::kAdmin, &add_procedure, BodyKind::kJson),
     on_pool(Method::kPost, "/api/v1/memory/procedures/{procedure}/approve", Access::kAdmin,
@@ -122,6 +122,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> procedure_routes() { return kRoutes; }
+std::span<const Route> procedure_routes() { return kProceduresRoutes; }
 
 }  // namespace tertulia::server

@@ -28,7 +28,7 @@ struct RunForm {
   bool stream = false;
 };
 
-Result<RunForm> read_run(const Call& call) {
+Result<RunForm> read_new_run(const Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const Json body, call.json());
   JsonReader in(body, "run");
@@ -71,7 +71,7 @@ Result<RunForm> read_run(const Call& call) {
 }
 
 void begin_a_run(const CallPtr& call, Done<Reply> done) {
-  Result<RunForm> form = read_run(*call);
+  Result<RunForm> form = read_new_run(*call);
   if (!form) return done(std::move(form).error());
   answer_with(call->services.desks.workflows->begin(std::move(form->start)), form->stream, std::move(done));
 }
@@ -152,7 +152,7 @@ Result<Reply> list_checkpoints(Call& call) {
 }
 
 // The number behind "RUN.", or nothing.
-std::optional<std::uint64_t> number_in(std::string_view id, const std::string& run) {
+std::optional<std::uint64_t> event_number(std::string_view id, const std::string& run) {
   if (!id.starts_with(run + ".")) return std::nullopt;
   id.remove_prefix(run.size() + 1);
   std::uint64_t value = 0;
@@ -170,7 +170,7 @@ void watch_run(const CallPtr& call, Done<Reply> done) {
   if (Result<void> asked = query->finish(); !asked) return done(std::move(asked).error());
   std::optional<std::uint64_t> seen = *after;
   if (const std::string_view last = call->request.header("Last-Event-ID"); !last.empty()) {
-    seen = number_in(last, run);
+    seen = event_number(last, run);
     if (!seen) return done(Reply::refused(HttpProblem::kBadEventId, "Last-Event-ID is no event of this run"));
   }
   WorkflowDesk& desk = *call->services.desks.workflows;
@@ -182,7 +182,7 @@ void watch_run(const CallPtr& call, Done<Reply> done) {
   stream_run(*std::move(tracked), seen ? *seen + 1 : 0, std::move(done));
 }
 
-void resume_run(const CallPtr& call, Done<Reply> done) {
+void resume_stored_run(const CallPtr& call, Done<Reply> done) {
   Result<Json> form = call->json_or_empty();
   if (!form) return done(std::move(form).error());
   JsonReader in(*form, "resume");
@@ -254,7 +254,7 @@ Result<Reply> cancel_run(Call& call) {
   return Reply::json(std::move(body), 202);
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kWorkflowRunsRoutes{
     later(Method::kPost, "/api/v1/workflows/{workflow}/runs", Access::kWrite, &begin_a_run, BodyKind::kJson),
     on_pool(Method::kGet, "/api/v1/workflows/{workflow}/runs", Access::kRead, &list_runs),
     on_pool(Method::kGet, "/api/v1/workflow-runs", Access::kRead, &list_all_runs),
@@ -262,7 +262,7 @@ constexpr std::array kRoutes{
     later(Method::kGet, "/api/v1/workflows/{workflow}/runs/{run}/events", Access::kRead, &watch_run),
     on_pool(Method::kGet, "/api/v1/workflows/{workflow}/runs/{run}/checkpoints", Access::kRead,
             &list_checkpoints),
-    later(Method::kPost, "/api/v1/workflows/{workflow}/runs/{run}/resume", Access::kWrite, &resume_run,
+    later(Method::kPost, "/api/v1/workflows/{workflow}/runs/{run}/resume", Access::kWrite, &resume_stored_run,
           BodyKind::kJson),
     later(Method::kPost, "/api/v1/workflows/{workflow}/runs/{run}/fork", Access::kWrite, &fork_run,
           BodyKind::kJson),
@@ -273,6 +273,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> workflow_run_routes() { return kRoutes; }
+std::span<const Route> workflow_run_routes() { return kWorkflowRunsRoutes; }
 
 }  // namespace tertulia::server

@@ -91,7 +91,7 @@ Result<Reply> draw_workflow(Call& call) {
   return Reply::json(std::move(body));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kWorkflowsRoutes{
     on_pool(Method::kGet, "/api/v1/workflows", Access::kRead, &list_workflows),
     on_pool(Method::kGet, "/api/v1/workflows/{workflow}", Access::kRead, &get_workflow),
     on_pool(Method::kGet, "/api/v1/workflows/{workflow}/graph", Access::kRead, &draw_workflow),
@@ -99,6 +99,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> workflow_routes() { return kRoutes; }
+std::span<const Route> workflow_routes() { return kWorkflowsRoutes; }
 
 }  // namespace tertulia::server

@@ -167,12 +167,12 @@ Result<Reply> create_embeddings(Call& call) {
   return Reply::json(std::move(body));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kEmbeddingsRoutes{
     on_pool(Method::kPost, "/v1/embeddings", Access::kRead, &create_embeddings, BodyKind::kJson),
 };
 
 }  // namespace
 
-std::span<const Route> embedding_routes() { return kRoutes; }
+std::span<const Route> embedding_routes() { return kEmbeddingsRoutes; }
 
 }  // namespace tertulia::server
