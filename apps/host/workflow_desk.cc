@@ -348,7 +348,7 @@ void WorkflowDesk::follow(const LivePtr& live) {
     if (!std::exchange(begun, true)) live->tracked->set_begun();
     if (step_ended || live->unsaved_bytes > kBatchBytes) save(*live, nullptr);
   }
-  finish(live, live->run->result());
+  finish(live, live->run->result(), begun);
 }
 
 // Events that cannot be stored are told, and missing for those who come later.
@@ -379,7 +379,7 @@ void WorkflowDesk::save(Live& live, const Result<std::string>* outcome) {
   live.unsaved_bytes = 0;
 }
 
-void WorkflowDesk::finish(const LivePtr& live, const Result<WorkflowOutcome>& outcome) {
+void WorkflowDesk::finish(const LivePtr& live, const Result<WorkflowOutcome>& outcome, bool begun) {
   const RunMarker marker = live->marker;
   bool stopping = false;
   {
@@ -400,7 +400,8 @@ void WorkflowDesk::finish(const LivePtr& live, const Result<WorkflowOutcome>& ou
   } else {
     body = Error(outcome.error()).with("run", marker.run);
   }
-  save(*live, &body);
+  // A life that was refused leaves the one before as it was.
+  if (begun) save(*live, &body);
   if (const Result<void> dropped =
           note(store(), {.key = runs_session(marker.key.tenant, marker.key.owner),
                          .conditions = {},

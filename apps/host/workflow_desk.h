@@ -104,7 +104,7 @@ class WorkflowDesk {
   Result<void> read_past(Live& live);
   void follow(const LivePtr& live);
   void save(Live& live, const Result<std::string>* outcome);
-  void finish(const LivePtr& live, const Result<WorkflowOutcome>& outcome);
+  void finish(const LivePtr& live, const Result<WorkflowOutcome>& outcome, bool begun);
   LivePtr live_run(const TenantId& tenant, const OwnerId& owner, const std::string& run) const;
 
   const std::shared_ptr<Engine> turns_;
