@@ -11,8 +11,12 @@
 #include "tertulia/tools/file_tools.h"
 #include "tertulia/tools/process_tool.h"
 
+#include "ingest_jobs.h"
 #include "mcp_pool.h"
 #include "reaper.h"
+#include "secret_file.h"
+#include "workflow_agents.h"
+#include "workflow_desk.h"
 
 namespace tertulia {
 namespace {
@@ -63,6 +67,8 @@ Result<void> add_tool(ToolRegistry& registry, const std::string& name, const Con
 }  // namespace
 
 Host::~Host() {
+  workflows_.reset();
+  jobs_.reset();
   reaper_.reset();
   // Turns that run are parked before the servers they use end.
   agents_.clear();
@@ -76,26 +82,56 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
   host->directory_ = open.directory;
   host->sqlite_ = open.sqlite;
   host->store_ = std::move(open.store);
-  host->make_memory(*options.env);
+  TERTULIA_TRY(host->open_memory(config, options));
   TERTULIA_TRY_AS(host->engine_,
                   Engine::open({.store = host->store_, .env = options.env, .recover = options.recover}));
   host->mcp_ = std::make_unique<McpPool>(options.environment);
   host->make_agents(config, options);
   if (options.reap) host->reaper_ = std::make_unique<Reaper>(host->memory_);
+  if (options.serve) TERTULIA_TRY(host->open_desks(options));
   return host;
 }
 
-void Host::make_memory(Env& env) {
-  memory_ = std::make_shared<Memory>(store_, env);
+Result<void> Host::open_memory(const Config& config, const HostOptions& options) {
+  embedder_ = static_embedder();
+  if (config.string("memory.embedder") == "minilm") {
+    auto minilm = minilm_embedder();
+    if (!minilm) return std::move(minilm).error().in("memory.embedder");
+    embedder_ = *std::move(minilm);
+  }
+  for (const std::string& name : config.strings("memory.shared")) {
+    if (Result<void> fine = check_id(name, "collection"); !fine)
+      return std::move(fine).error().in("memory.shared");
+  }
+  semantic_ = std::make_shared<SemanticMemory>(*store_, *options.env, embedder_);
+  memory_ = std::make_shared<Memory>(store_, *options.env, MemoryOptions{.embedder = embedder_});
+  // What all agents may recall, and what an agent's own table adds.
+  const KnowledgeScope others{.shared = config.strings("memory.shared")};
   std::map<AgentId, KnowledgeScope> scopes;
-  for (const auto& [name, plan] : plan_.agents) scopes.emplace(plan.spec.id, plan.knowledge);
-  memory_->add_source(knowledge_source(std::make_shared<SemanticMemory>(*store_, env, static_embedder()),
-                                       store_, std::move(scopes)));
+  for (const auto& [name, plan] : plan_.agents) {
+    KnowledgeScope scope = plan.knowledge;
+    scope.shared.insert(scope.shared.end(), others.shared.begin(), others.shared.end());
+    scopes.emplace(plan.spec.id, std::move(scope));
+  }
+  memory_->add_source(knowledge_source(semantic_, store_, std::move(scopes), others));
   // Before anybody talks: a session of which messages were being erased may be on its way back.
   if (const Result<std::size_t> finished = memory_->finish_erasing(); !finished) {
     Log().component("memory").warn("erasing could not be finished",
                                    {{"code", name_of(finished.error().code())}});
   }
+  return {};
+}
+
+Result<void> Host::open_desks(const HostOptions& options) {
+  jobs_ = std::make_unique<IngestJobs>(*semantic_, *store_, *options.env);
+  WorkflowDesk::Workflows workflows;
+  for (const auto& [name, source] : plan_.workflows) {
+    workflows.emplace(name, load_workflow(source, plan_, options.environment, *options.env));
+  }
+  TERTULIA_TRY_AS(const HandleKey handles, open_secret(*options.env, directory_, "handle.key"));
+  TERTULIA_TRY_AS(workflows_, WorkflowDesk::open(engine_, std::move(workflows), handles));
+  if (options.recover) workflows_->recover();
+  return {};
 }
 
 void Host::make_agents(const Config& config, const HostOptions& options) {
@@ -166,6 +202,12 @@ std::vector<std::string> Host::warnings() const {
   std::vector<std::string> all = mcp_->warnings();
   for (const auto& [name, agent] : agents_) {
     if (!agent) all.push_back(agent.error().message());
+  }
+  if (workflows_) {
+    for (const std::string& name : workflows_->names()) {
+      const Result<Workflow> workflow = workflows_->find(name);
+      if (!workflow) all.push_back("workflow '" + name + "': " + workflow.error().message());
+    }
   }
   return all;
 }

@@ -45,6 +45,7 @@ struct Served {
   std::shared_ptr<Engine> engine;
   Agents agents;
   std::shared_ptr<Memory> memory;
+  Desks desks;
   // Where keys.json and audit.jsonl are.
   Path directory;
   // Gets a span for each request; null: nobody does.

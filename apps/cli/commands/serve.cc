@@ -114,7 +114,7 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const Config config, load_serve_settings(context, options));
   const Log log = log_of(config);
   TERTULIA_TRY_AS(const std::shared_ptr<server::SpanSink> spans, server::trace_sink(config, log));
-  HostOptions host_options{.reap = true};
+  HostOptions host_options{.reap = true, .serve = true};
   if (spans) host_options.middleware.push_back(server::tracing_middleware(spans, real_env()));
   TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, std::move(host_options)));
   for (const std::string& warning : host->warnings()) log.warn(warning);
@@ -124,7 +124,12 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(
       const std::unique_ptr<server::Server> server,
       server::Server::start(server::server_options(config),
-                            {host->engine(), std::move(agents), host->memory(), host->directory(), spans},
+                            {host->engine(),
+                             std::move(agents),
+                             host->memory(),
+                             {&host->semantic(), host->ingest_jobs(), host->workflows(), host->embedder()},
+                             host->directory(),
+                             spans},
                             real_env(), log));
   say_where(context, config, *server);
   wait_for_end(signals, *server, log);
