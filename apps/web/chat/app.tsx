@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
+import { Preview } from './attachments.tsx';
 import { ChatView } from './chat_view.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { Inspector, inspectorTab } from './inspector.tsx';
@@ -33,6 +34,7 @@ export function App() {
       </main>
       {here === 'chat' && <Inspector />}
       <Dialogs />
+      <Preview />
       <div class="toasts" role="status" aria-live="polite">
         {toasts.value.map((toast) => (
           <div key={toast.id} class={`toast ${toast.tone}`}>
