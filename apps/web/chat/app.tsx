@@ -6,12 +6,14 @@ import { Preview } from './attachments.tsx';
 import { ChatView } from './chat_view.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { Inspector, inspectorTab } from './inspector.tsx';
-import { MemoryPage } from './memory_page.tsx';
+import { lazy } from './lazy.tsx';
 import { Sidebar, sidebarOpen } from './sidebar.tsx';
 import { conversation, newConversation, page } from './state/place.ts';
 import { keyWanted, reachable } from './state/server.ts';
 import { dismiss, toasts } from './state/toasts.ts';
-import { WorkflowsPage } from './workflows_page.tsx';
+
+const MemoryPage = lazy('Memory', () => import('./memory/memory_page.tsx').then((part) => part.MemoryPage));
+const WorkflowsPage = lazy('Workflows', () => import('./workflow/workflows_page.tsx').then((part) => part.WorkflowsPage));
 
 export const online = signal(navigator.onLine);
 window.addEventListener('online', () => (online.value = true));

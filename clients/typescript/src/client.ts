@@ -18,7 +18,7 @@ export interface ClientOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-interface Ask {
+export interface Ask {
   method?: string;
   query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
@@ -195,11 +195,12 @@ export class Tertulia {
       this.ask(`/sessions/${seg(session)}/turns/${seg(turn)}/events`, { query: { branch, after }, signal });
   }
 
-  private async json<T>(path: string, ask: Ask = {}): Promise<T> {
+  // Any route below /api/v1, by its path.
+  async json<T>(path: string, ask: Ask = {}): Promise<T> {
     return (await (await this.ask(path, ask)).json()) as T;
   }
 
-  private async ask(path: string, ask: Ask): Promise<Response> {
+  async ask(path: string, ask: Ask): Promise<Response> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(ask.query ?? {})) {
       if (value !== undefined) query.set(name, String(value));

@@ -14,6 +14,8 @@ import { say } from './toasts.ts';
 export type Page = 'chat' | 'memory' | 'workflows';
 
 export const page = signal<Page>('chat');
+// What stands behind the page in the address: which list of the memory, which workflow and run.
+export const subPage = signal<readonly string[]>([]);
 // None: a conversation that has not begun.
 export const conversation = signal<Conversation | undefined>(undefined);
 // Message that the thread should bring into sight when it opens.
@@ -24,14 +26,27 @@ const kPoll = 5000;
 export const addressOf = (session: string, branch?: string): string =>
   `#/c/${encodeURIComponent(session)}${branch && branch !== 'main' ? `/${encodeURIComponent(branch)}` : ''}`;
 
+// An address may have been written by hand.
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function readAddress(): void {
-  const [, kind, session, branch] = location.hash.split('/');
+  const [, kind, ...rest] = location.hash.split('/');
+  const [session, branch] = rest;
   if (kind === 'memory' || kind === 'workflows') {
-    page.value = kind;
+    batch(() => {
+      page.value = kind;
+      subPage.value = rest.filter(Boolean).map(decoded);
+    });
     return;
   }
   page.value = 'chat';
-  if (kind === 'c' && session) enter(decodeURIComponent(session), branch ? decodeURIComponent(branch) : 'main');
+  if (kind === 'c' && session) enter(decoded(session), branch ? decoded(branch) : 'main');
   else leave();
 }
 
