@@ -110,9 +110,12 @@ export const cancelJob = (id: string) => post<Job>(`/jobs/${seg(id)}/cancel`, un
 export async function* watchJob(id: string, signal: AbortSignal): AsyncGenerator<Job> {
   const response = await asking(server.ask(`/memory/jobs/${seg(id)}/events`, { signal }));
   for await (const frame of readFrames(response.body!)) if (frame.event === 'progress') yield JSON.parse(frame.data) as Job;
+  yield await read<Job>(`/jobs/${seg(id)}`);
 }
 
-export const search = async (query: string, from: readonly string[]) => (await post<{ items: Item[] }>('/search', { query, collections: from, top_k: 10 })).items;
+// What is further away has nothing to do with what was asked.
+const kNear = 0.15;
+export const search = async (query: string, from: readonly string[]) => (await post<{ items: Item[] }>('/search', { query, collections: from, top_k: 10, min_score: kNear })).items;
 
 export const episodes = (cursor?: string) => read<{ episodes: Episode[]; next?: string }>('/episodes', { limit: 50, cursor });
 export const episodeMessages = async (id: string) => (await read<{ messages: Message[] }>(`/episodes/${seg(id)}`)).messages;
