@@ -1,7 +1,7 @@
 # A layer is a folder under libs/ with its own include root, so an include that was not declared is not on the path.
 #
 #   tertulia_layers(base text …)          the order; lowest first
-#   tertulia_layer(text SOURCES … DEPENDS base [PRIVATE_LIBS …])
+#   tertulia_layer(text SOURCES … DEPENDS base [PRIVATE_LIBS …] [ALONE sources outside the batches] [QUICK])
 #   tertulia_layer_tests(text [NAME bpe] [SHARDS 2] SOURCES … [LIBS …])      text_tests, or text_bpe_tests
 
 macro(tertulia_layers)
@@ -25,7 +25,7 @@ function(tertulia_check_direction layer)
 endfunction()
 
 function(tertulia_layer layer)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE_LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "QUICK" "" "SOURCES;DEPENDS;PRIVATE_LIBS;ALONE")
   tertulia_check_direction(${layer} ${arg_DEPENDS})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS include/*.h)
 
@@ -39,6 +39,10 @@ function(tertulia_layer layer)
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/internal>)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:tertulia_flags> ${arg_PRIVATE_LIBS})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    tertulia_batch(${target} ALONE ${arg_ALONE})
+    if(arg_QUICK)
+      tertulia_quick(${target})
+    endif()
   endif()
   add_library(tertulia::${layer} ALIAS ${target})
   target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS include FILES ${headers})
@@ -66,6 +70,7 @@ function(tertulia_layer_tests layer)
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE tertulia::${layer} tertulia_flags GTest::gmock GTest::gtest_main ${arg_LIBS})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support" src)
+  tertulia_quick(${target})
   # One process for all tests of a program: starting one for each of thousands would cost more than the tests.
   # A program that runs long beside the others is split into shards, so that no core waits for it.
   set(environment "TERTULIA_SOURCE_DIR=${PROJECT_SOURCE_DIR}")

@@ -4,12 +4,16 @@
 # TERTULIA_WARNINGS   our warnings, as errors. As TERTULIA_DEVELOPER, unless said otherwise.
 # TERTULIA_SANITIZE   a list for -fsanitize, for example "address,undefined". Empty by default.
 # TERTULIA_FUZZ       build fuzz/ with libFuzzer (clang only).
+# TERTULIA_BATCH      so many sources of a library or app are compiled as one: what they include is read once. 0: each alone.
+# TERTULIA_QUICK      what computes little (apps, tests, the upper layers) is not optimised, for builds in a hurry.
 # TERTULIA_API_ONLY   only prove that the public headers compile with this compiler; builds no library.
 
 option(TERTULIA_DEVELOPER "Build tests, benches and examples" ${PROJECT_IS_TOP_LEVEL})
 option(TERTULIA_WARNINGS "Compile with our warnings, as errors" ${TERTULIA_DEVELOPER})
 set(TERTULIA_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=...")
 option(TERTULIA_FUZZ "Build the fuzzers" OFF)
+set(TERTULIA_BATCH 8 CACHE STRING "Sources compiled as one, 0 for each alone")
+option(TERTULIA_QUICK "Do not optimise what computes little" OFF)
 option(TERTULIA_API_ONLY "Only compile the public headers" OFF)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND NOT TERTULIA_API_ONLY)
@@ -48,6 +52,23 @@ if(TERTULIA_SANITIZE)
   add_compile_options(${sanitize})
   add_link_options(${sanitize})
 endif()
+
+# Names at namespace scope, also those without linkage, are unique within a target: sources are compiled in batches.
+# A source whose names are given by somebody else's interface (a table of callbacks) says ALONE and stays outside.
+function(tertulia_batch target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ALONE")
+  if(TERTULIA_BATCH GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${TERTULIA_BATCH})
+    set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
+# For targets whose speed is not what their tests wait for.
+function(tertulia_quick target)
+  if(TERTULIA_QUICK)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
 
 find_program(TERTULIA_MOLD mold)
 if(TERTULIA_MOLD AND PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -67,13 +67,13 @@ try {
   for (const [name, program, ...words] of [
     ['AI SDK, files', 'ai_sdk'],
     ['AI SDK, files unsynced', 'ai_sdk', '--plain'],
-    ['Agents SDK, SQLite session', 'openai_agents'],
+    ['Agents SDK, own SQLite session', 'openai_agents'],
     ['LangGraph.js, SQLite', 'langgraph'],
     ['Mastra, libsql', 'mastra'],
   ]) {
     const figures = measure(['node', path.join(here, `${program}.mjs`), ...words]);
     ours.push(measure(own, false));
-    rivals.push({ name, durable: !words.includes('--plain'), figures, ours: ours.slice(-2) });
+    rivals.push({ name, product: program !== 'openai_agents' && !words.includes('--plain'), figures, ours: ours.slice(-2) });
   }
 } finally {
   fs.rmSync(work, { recursive: true, force: true });
@@ -86,9 +86,11 @@ if (all) {
   }
 }
 
-// How many times better ours is than `rival`, or than the best one that is as durable.
+// How many times better ours is than `rival`, or than the best product that is as durable. The Agents SDK brings no durable
+// session for JavaScript: what stands there is our own, bare rows on better-sqlite3, a limit rather than a rival.
 function ratio(figure, what, goal, rival) {
-  const compared = rivals.filter((one) => one.durable && what in one.figures && one.name.startsWith(rival ?? '')).map((one) => {
+  const meant = (one) => (rival ? one.name.startsWith(rival) : one.product);
+  const compared = rivals.filter((one) => what in one.figures && meant(one)).map((one) => {
     const theirs = one.figures[what];
     const own = one.ours.reduce((sum, run) => sum + run[what], 0) / one.ours.length;
     return { name: one.name, theirs, own, times: what.startsWith('turns_per_second') ? own / theirs : theirs / own };
@@ -103,6 +105,7 @@ function ratio(figure, what, goal, rival) {
 ratio('turns_one_session_langgraph', 'turns_per_second', '>= 20', 'LangGraph');
 ratio('turns_one_session_best', 'turns_per_second', '');
 ratio('turns_64_sessions_best', 'turns_per_second_64', '>= 10');
+ratio('turns_64_sessions_bare_rows', 'turns_per_second_64', '', 'Agents SDK');
 ratio('bytes_per_turn_langgraph', 'bytes_per_turn', '', 'LangGraph');
 ratio('bytes_per_turn_best', 'bytes_per_turn', '');
 ratio('load_10000_langgraph', 'load_10000_messages', '>= 50', 'LangGraph');

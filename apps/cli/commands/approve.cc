@@ -15,7 +15,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct ApproveOptions {
   std::string id;
   std::string choice;
 };
@@ -73,7 +73,7 @@ Result<const Question*> find(const std::vector<Question>& questions, const std::
   return found;
 }
 
-Result<void> approve(const Options& options, const Context& context) {
+Result<void> approve(const ApproveOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   const bool lists = options.id.empty() || options.id == "list";
@@ -109,7 +109,7 @@ Result<void> approve(const Options& options, const Context& context) {
 
 void add_approve(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("approve", "List the questions of waiting turns, and answer them");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ApproveOptions>();
   command->add_option("id", options->id,
                       "The question, or a part of its id; not given, or 'list': all are listed");
   command->add_option("answer", options->choice, "once, always, always_exactly, deny or always_deny");

@@ -21,7 +21,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct ChatOptions {
   std::string session;
   std::string branch;
   std::string agent = "default";
@@ -66,7 +66,7 @@ Result<std::string> check_text(std::string text) {
 }
 
 // Nobody sits at a terminal: what is read is said, and only the answer is written.
-Result<void> say_input(Talk& talk, const Options& options, const Context& context) {
+Result<void> say_input(Talk& talk, const ChatOptions& options, const Context& context) {
   std::string text(std::istreambuf_iterator<char>(std::cin), {});
   TERTULIA_TRY_AS(text, check_text(std::move(text)));
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
@@ -85,7 +85,7 @@ Result<void> say_input(Talk& talk, const Options& options, const Context& contex
   return {};
 }
 
-Result<RunOptions> run_options(const Options& options, const HostPlan& plan) {
+Result<RunOptions> run_options(const ChatOptions& options, const HostPlan& plan) {
   RunOptions run;
   if (!options.branch.empty()) {
     TERTULIA_TRY_AS(run.branch, BranchId::parse(options.branch));
@@ -101,7 +101,7 @@ Result<RunOptions> run_options(const Options& options, const HostPlan& plan) {
   return run;
 }
 
-Result<void> run_chat(const Options& options, const Context& context) {
+Result<void> run_chat(const ChatOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const SessionKey key,
                   key_from_outside(context, options.session.empty() ? new_session_name() : options.session));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
@@ -195,7 +195,7 @@ void add_resume(CLI::App& app, Context& context) {
 
 void add_chat(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("chat", "Talk with an agent, in the terminal or through a pipe");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ChatOptions>();
   command->add_option("--session", options->session, "The session to go on with, or to begin");
   command->add_option("--branch", options->branch, "The branch; needed in a pipe if there are several");
   command->add_option("--agent", options->agent, "An agent of the configuration")->capture_default_str();

@@ -29,7 +29,7 @@ void collect(const CLI::App& app, const std::string& path, std::vector<Entry>& e
   entries.push_back(std::move(entry));
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string words_of(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
@@ -38,7 +38,7 @@ std::string joined(const std::vector<std::string>& words) {
 std::string bash_script(const std::vector<Entry>& entries) {
   std::string cases;
   for (const Entry& entry : entries)
-    cases += "    '" + entry.path + "') words='" + joined(entry.words) + "' ;;\n";
+    cases += "    '" + entry.path + "') words='" + words_of(entry.words) + "' ;;\n";
   return "_tertulia() {\n"
          "  local word path='' words=''\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
@@ -68,7 +68,7 @@ std::string fish_script(const std::vector<Entry>& entries) {
                    entry.path.substr(begin, end - begin);
       begin = end + 1;
     }
-    script += "complete -c tertulia -n '" + condition + "' -a '" + joined(entry.words) + "'\n";
+    script += "complete -c tertulia -n '" + condition + "' -a '" + words_of(entry.words) + "'\n";
   }
   return script;
 }

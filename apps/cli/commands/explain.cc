@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kBarColumns = 40;
 
-struct Options {
+struct ExplainOptions {
   std::string session;
   std::string turn;
   std::string branch;
@@ -97,7 +97,7 @@ void show_prompt(const Output& out, const ModelRequest& request) {
   }
 }
 
-Result<void> explain(const Options& options, const Context& context) {
+Result<void> explain(const ExplainOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const SessionState state, load_session(*open, key));
@@ -128,7 +128,7 @@ Result<void> explain(const Options& options, const Context& context) {
 }  // namespace
 
 void add_explain(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand("explain", "Show what a model was shown in a turn, and why");
   command->add_option("session", options->session, "The session")->required();
   command->add_option("turn", options->turn, "The turn; the last one if none is given");

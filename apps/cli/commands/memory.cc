@@ -18,7 +18,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct MemoryOptions {
   // Whose: the owner's, unless one of these is given.
   std::string agent;
   std::string shared;
@@ -29,7 +29,7 @@ struct Options {
   std::size_t top = 5;
 };
 
-Result<CollectionId> collection_of(const Options& options, const Context& context) {
+Result<CollectionId> collection_of(const MemoryOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   if (!options.shared.empty()) return shared_collection(tenant, options.shared);
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
@@ -56,7 +56,7 @@ Result<std::string> read_whole(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-Result<void> add(const Options& options, const Context& context) {
+Result<void> add(const MemoryOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const CollectionId collection, collection_of(options, context));
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kCreate));
   const MemoryWriter writer{.kind = WriterKind::kOperator, .name = context.owner};
@@ -85,7 +85,7 @@ Result<void> add(const Options& options, const Context& context) {
   return {};
 }
 
-Result<void> search(const Options& options, const Context& context) {
+Result<void> search(const MemoryOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const CollectionId collection, collection_of(options, context));
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));
   const std::vector<CollectionId> where{collection};
@@ -106,7 +106,7 @@ Result<void> search(const Options& options, const Context& context) {
   return {};
 }
 
-Result<void> list_items(const Options& options, const Context& context) {
+Result<void> list_items(const MemoryOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const CollectionId collection, collection_of(options, context));
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));
   std::vector<std::vector<std::string>> rows;
@@ -136,7 +136,7 @@ Result<void> list_items(const Options& options, const Context& context) {
   return {};
 }
 
-Result<void> forget(const Options& options, const Context& context) {
+Result<void> forget(const MemoryOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const CollectionId collection, collection_of(options, context));
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));
   Forget what{.items = options.items};
@@ -159,7 +159,7 @@ Result<void> forget(const Options& options, const Context& context) {
 }
 
 CLI::App* add_verb(CLI::App& memory, const std::string& verb, const std::string& help,
-                   const std::shared_ptr<Options>& options) {
+                   const std::shared_ptr<MemoryOptions>& options) {
   CLI::App* command = memory.add_subcommand(verb, help);
   CLI::Option* agent =
       command->add_option("--agent", options->agent, "What this agent knows, whoever it talks to");
@@ -172,7 +172,7 @@ CLI::App* add_verb(CLI::App& memory, const std::string& verb, const std::string&
 void add_memory(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("memory", "Add, find, list and forget what is known");
   command->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MemoryOptions>();
   CLI::App* adding = add_verb(*command, "add", "Remember a sentence, or documents", options);
   adding->add_option("text", options->text, "What is true: one sentence");
   adding->add_option("--file", options->files, "A document: text, markdown, HTML or PDF");

@@ -15,7 +15,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct MessagesOptions {
   std::string session;
   std::string branch;
   std::uint64_t last = 20;
@@ -91,7 +91,7 @@ void show_full(const Output& out, const PlacedMessage& placed) {
   }
 }
 
-Result<void> list_messages(const Options& options, const Context& context) {
+Result<void> list_messages(const MessagesOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const SessionState state, load_session(*open, key));
@@ -122,7 +122,7 @@ Result<void> list_messages(const Options& options, const Context& context) {
   return {};
 }
 
-Result<void> show_message(const Options& options, const Context& context) {
+Result<void> show_message(const MessagesOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const SessionState state, load_session(*open, key));
@@ -144,7 +144,7 @@ Result<void> show_message(const Options& options, const Context& context) {
 void add_messages(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("messages", "Show the messages of a branch");
   command->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MessagesOptions>();
   CLI::App* listing = command->add_subcommand("list", "List the last messages, a line each");
   listing->add_option("session", options->session, "The session")->required();
   listing->add_option("--branch", options->branch, "The branch; needed if there are several");

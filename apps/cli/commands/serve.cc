@@ -17,7 +17,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct ServeOptions {
   std::string address;
   std::string port;
   bool routes = false;
@@ -33,7 +33,7 @@ sigset_t block_signals() {
   return set;
 }
 
-Result<Config> load_serve_settings(const Context& context, const Options& options) {
+Result<Config> load_serve_settings(const Context& context, const ServeOptions& options) {
   std::vector<std::pair<std::string, std::string>> flags;
   if (!options.address.empty()) flags.emplace_back("server.address", options.address);
   if (!options.port.empty()) flags.emplace_back("server.port", options.port);
@@ -104,7 +104,7 @@ void print_routes(const Context& context) {
   }
 }
 
-Result<void> run_serve(const Options& options, const Context& context) {
+Result<void> run_serve(const ServeOptions& options, const Context& context) {
   if (options.routes) {
     print_routes(context);
     return {};
@@ -135,7 +135,7 @@ Result<void> run_serve(const Options& options, const Context& context) {
 
 void add_serve(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("serve", "Serve conversations over HTTP");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeOptions>();
   command->add_option("--address", options->address, "Where to listen; 127.0.0.1 if not given");
   command->add_option("--port", options->port, "The port; 0: one that is free");
   command->add_flag("--routes", options->routes, "Show every route instead");

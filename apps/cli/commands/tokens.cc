@@ -17,7 +17,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct TokensOptions {
   std::vector<std::string> files;
   std::string tokenizer;
   std::string model;
@@ -31,7 +31,7 @@ struct Count {
   std::vector<std::uint32_t> ids;
 };
 
-Result<std::shared_ptr<const Tokenizer>> choose_tokenizer(const Options& options) {
+Result<std::shared_ptr<const Tokenizer>> choose_tokenizer(const TokensOptions& options) {
   if (!options.model.empty()) return tokenizer_for_model(options.model);
   if (options.tokenizer.empty()) return tokenizer_named("o200k_base");
   if (options.tokenizer.ends_with(".json")) {
@@ -99,7 +99,7 @@ void show_json(const Output& out, const std::vector<Count>& counts, const Tokeni
   }
 }
 
-Result<void> count_tokens(const Options& options, const Output& out) {
+Result<void> count_tokens(const TokensOptions& options, const Output& out) {
   TERTULIA_TRY_AS(const auto tokenizer, choose_tokenizer(options));
   std::vector<Count> counts;
   for (const std::string& file : options.files) {
@@ -113,7 +113,7 @@ Result<void> count_tokens(const Options& options, const Output& out) {
 }  // namespace
 
 void add_tokens(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TokensOptions>();
   CLI::App* command = app.add_subcommand("tokens", "Count the tokens of files or of standard input");
   command->add_option("files", options->files, "Files to count; - or none: standard input");
   auto* tokenizer =

@@ -16,14 +16,14 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct ToolsOptions {
   std::string agent;
   std::string session;
   std::string tool;
   std::size_t limit = 20;
 };
 
-Result<void> list_tools(const Options& options, const Context& context) {
+Result<void> list_tools(const ToolsOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   HostOptions host_options{.recover = false};
   if (!options.agent.empty()) host_options.only = options.agent;
@@ -71,7 +71,7 @@ void show_calls(const std::vector<ToolCallRecord>& calls, const Context& context
   context.out.table({"when", "session", "tool", "outcome", "approval", "took", "arguments"}, rows);
 }
 
-Result<void> list_calls(const Options& options, const Context& context) {
+Result<void> list_calls(const ToolsOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
@@ -113,7 +113,7 @@ void add_tools(CLI::App& app, Context& context) {
   CLI::App* command =
       app.add_subcommand("tools", "What agents may use, what was called, and what became of it");
   command->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ToolsOptions>();
   CLI::App* listing =
       command->add_subcommand("list", "List the tools of the agents, and what is asked about");
   listing->add_option("--agent", options->agent, "Only of this agent");

@@ -14,7 +14,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct TurnsOptions {
   std::string session;
   std::string branch;
   std::size_t last = 10;
@@ -48,7 +48,7 @@ void show(const Context& context, const std::vector<Row>& rows) {
 }
 
 Result<void> add_interrupted(Engine& engine, const TenantId& tenant, const OwnerId& owner,
-                             const Options& options, std::vector<Row>& rows) {
+                             const TurnsOptions& options, std::vector<Row>& rows) {
   TERTULIA_TRY_AS(const std::vector<InterruptedTurn> turns, engine.interrupted());
   for (const InterruptedTurn& turn : turns) {
     if (turn.key.tenant != tenant || turn.key.owner != owner) continue;
@@ -61,7 +61,7 @@ Result<void> add_interrupted(Engine& engine, const TenantId& tenant, const Owner
 }
 
 // The last turns of one branch, the latest first.
-Result<void> add_committed(Store& store, const SessionKey& key, const Options& options,
+Result<void> add_committed(Store& store, const SessionKey& key, const TurnsOptions& options,
                            std::vector<Row>& rows) {
   TERTULIA_TRY_AS(const SessionState state, load_session(store, key));
   for (const BranchHead& head : state.branches) {
@@ -86,7 +86,7 @@ Result<void> add_committed(Store& store, const SessionKey& key, const Options& o
   return {};
 }
 
-Result<void> list_turns(const Options& options, const Context& context) {
+Result<void> list_turns(const TurnsOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(OpenStore open, open_store(context, Need::kExisting));
@@ -108,7 +108,7 @@ Result<void> list_turns(const Options& options, const Context& context) {
 void add_turns(CLI::App& app, Context& context) {
   CLI::App* command =
       app.add_subcommand("turns", "List turns that were interrupted, and the last ones of a session");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TurnsOptions>();
   command->add_option("session", options->session, "Also the last turns of this session");
   command->add_option("--branch", options->branch, "Only of this branch");
   command->add_option("--last", options->last, "How many of each branch")->capture_default_str();

@@ -14,7 +14,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   bool repair = false;
   // Empty: beside the data directory.
   std::string copy;
@@ -74,7 +74,7 @@ Result<void> write_copy(const Context& context, const OpenStore& from, const std
   return {};
 }
 
-Result<void> verify_store(const Options& options, Context& context) {
+Result<void> verify_store(const VerifyOptions& options, Context& context) {
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const VerifyReport report, verify(*open));
   const Output& out = context.out;
@@ -105,7 +105,7 @@ Result<void> verify_store(const Options& options, Context& context) {
 }  // namespace
 
 void add_verify(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = app.add_subcommand("verify", "Check every checksum and rule of the data directory");
   auto* repair =
       command->add_option("--repair", options->copy,

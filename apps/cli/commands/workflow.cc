@@ -21,7 +21,7 @@
 namespace tertulia::cli {
 namespace {
 
-struct Options {
+struct WorkflowArguments {
   std::string file;
   std::string run;
   std::string session;
@@ -33,7 +33,7 @@ struct Options {
   bool show_internal = false;
 };
 
-Result<AgentDefinitionPtr> make_agent(const Context& context, const Options& options,
+Result<AgentDefinitionPtr> make_agent(const Context& context, const WorkflowArguments& options,
                                       const DeclaredAgent& declared) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, process_environment()));
@@ -55,7 +55,7 @@ Result<AgentDefinitionPtr> make_agent(const Context& context, const Options& opt
   return AgentDefinitionPtr(std::move(agent));
 }
 
-Result<Workflow> load_workflow(const Context& context, const Options& options) {
+Result<Workflow> load_workflow(const Context& context, const WorkflowArguments& options) {
   TERTULIA_TRY_AS(const std::string text, read_file(real_env().files(), options.file, 1U << 20U));
   return read_workflow(text, options.file,
                        [&](const DeclaredAgent& declared) { return make_agent(context, options, declared); });
@@ -126,7 +126,7 @@ Result<void> show(const Context& context, WorkflowRun run) {
   return {};
 }
 
-Result<void> run_workflow(const Options& options, const Context& context) {
+Result<void> run_workflow(const WorkflowArguments& options, const Context& context) {
   std::string message;
   for (const std::string& word : options.message) message += (message.empty() ? "" : " ") + word;
   TERTULIA_TRY_AS(const Workflow workflow, load_workflow(context, options));
@@ -138,7 +138,7 @@ Result<void> run_workflow(const Options& options, const Context& context) {
   return show(context, workflows->run(workflow, message, std::move(how)));
 }
 
-Result<void> resume_workflow(const Options& options, const Context& context) {
+Result<void> resume_workflow(const WorkflowArguments& options, const Context& context) {
   TERTULIA_TRY_AS(const Workflow workflow, load_workflow(context, options));
   TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
   TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
@@ -169,7 +169,7 @@ Result<void> list_workflows(const Context& context) {
   return {};
 }
 
-Result<void> show_workflow(const Options& options, const Context& context) {
+Result<void> show_workflow(const WorkflowArguments& options, const Context& context) {
   TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
   TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
   TERTULIA_TRY_AS(const std::vector<CheckpointInfo> checkpoints, workflows->checkpoints(run.key, run.run));
@@ -198,7 +198,7 @@ Result<void> show_workflow(const Options& options, const Context& context) {
   return {};
 }
 
-Result<void> draw_workflow(const Options& options, const Context& context) {
+Result<void> draw_workflow(const WorkflowArguments& options, const Context& context) {
   TERTULIA_TRY_AS(const Workflow workflow, load_workflow(context, options));
   const DrawingOptions drawing{.show_internal = options.show_internal};
   if (options.format == "dot") {
@@ -211,7 +211,7 @@ Result<void> draw_workflow(const Options& options, const Context& context) {
   return {};
 }
 
-Result<void> approve(const Options& options, const Context& context) {
+Result<void> approve(const WorkflowArguments& options, const Context& context) {
   TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
   TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
   TERTULIA_TRY(workflows->answer(run.key, run.run, options.request, options.text));
@@ -225,9 +225,9 @@ void add_workflow(CLI::App& app, Context& context) {
   CLI::App* command =
       app.add_subcommand("workflow", "Run several agents in one conversation, from a TOML file");
   command->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WorkflowArguments>();
   const auto add = [&](const std::string& name, const std::string& about,
-                       Result<void> (*work)(const Options&, const Context&)) {
+                       Result<void> (*work)(const WorkflowArguments&, const Context&)) {
     CLI::App* sub = command->add_subcommand(name, about);
     sub->callback([options, work, &context] { context.run([&] { return work(*options, context); }); });
     return sub;
@@ -244,7 +244,7 @@ void add_workflow(CLI::App& app, Context& context) {
   resume->add_option("run", options->run, "The run")->required();
   resume->add_option("--model", options->model, "For agents that name none");
   add("list", "The runs, the latest first",
-      [](const Options&, const Context& which) { return list_workflows(which); });
+      [](const WorkflowArguments&, const Context& which) { return list_workflows(which); });
   CLI::App* show_it = add("show", "A run, what it asks, and its checkpoints", show_workflow);
   show_it->add_option("run", options->run, "The run")->required();
   CLI::App* graph = add("graph", "Draw a workflow", draw_workflow);

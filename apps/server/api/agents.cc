@@ -45,13 +45,13 @@ Result<Reply> get_agent(Call& call) {
   return Reply::json(std::move(body));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kAgentsRoutes{
     on_pool(Method::kGet, "/api/v1/agents", Access::kRead, &list_agents),
     on_pool(Method::kGet, "/api/v1/agents/{agent}", Access::kRead, &get_agent),
 };
 
 }  // namespace
 
-std::span<const Route> agent_routes() { return kRoutes; }
+std::span<const Route> agent_routes() { return kAgentsRoutes; }
 
 }  // namespace tertulia::server

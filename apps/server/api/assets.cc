@@ -100,7 +100,7 @@ Result<Reply> get_asset(Call& call) {
 
 constexpr std::uint64_t kAssetLimit = 32U << 20U;
 
-constexpr std::array kRoutes{
+constexpr std::array kAssetsRoutes{
     on_pool(Method::kPost, "/api/v1/sessions/{session}/assets", Access::kWrite, &upload_asset,
             BodyKind::kBytes, kAssetLimit),
     on_pool(Method::kGet, "/api/v1/sessions/{session}/assets", Access::kRead, &list_assets),
@@ -109,6 +109,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> asset_routes() { return kRoutes; }
+std::span<const Route> asset_routes() { return kAssetsRoutes; }
 
 }  // namespace tertulia::server

@@ -324,7 +324,7 @@ Result<Reply> merge_branch(Call& call) {
   return Reply::json(std::move(body)).with("ETag", etag_of(state.session.revision));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kBranchesRoutes{
     on_pool(Method::kGet, "/api/v1/sessions/{session}/branches", Access::kRead, &list_branches),
     on_pool(Method::kPost, "/api/v1/sessions/{session}/branches", Access::kWrite, &fork_branch_of,
             BodyKind::kJson),
@@ -340,6 +340,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> branch_routes() { return kRoutes; }
+std::span<const Route> branch_routes() { return kBranchesRoutes; }
 
 }  // namespace tertulia::server

@@ -55,12 +55,12 @@ Result<Reply> list_messages(Call& call) {
   return Reply::json(std::move(body)).with("ETag", etag_of(state.session.revision));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kMessagesRoutes{
     on_pool(Method::kGet, "/api/v1/sessions/{session}/messages", Access::kRead, &list_messages),
 };
 
 }  // namespace
 
-std::span<const Route> message_routes() { return kRoutes; }
+std::span<const Route> message_routes() { return kMessagesRoutes; }
 
 }  // namespace tertulia::server

@@ -50,7 +50,7 @@ Result<Reply> answer_question(Call& call) {
   return Reply::json("{}");
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kQuestionsRoutes{
     on_pool(Method::kGet, "/api/v1/questions", Access::kRead, &list_questions),
     on_pool(Method::kPost, "/api/v1/sessions/{session}/turns/{turn}/questions/{call}", Access::kWrite,
             &answer_question, BodyKind::kJson),
@@ -58,6 +58,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> question_routes() { return kRoutes; }
+std::span<const Route> question_routes() { return kQuestionsRoutes; }
 
 }  // namespace tertulia::server

@@ -112,7 +112,7 @@ Result<Reply> list_episodes(Call& call) {
   return page_reply("episodes", page);
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kRecordsRoutes{
     on_pool(Method::kGet, "/api/v1/tool-calls", Access::kRead, &list_tool_calls),
     on_pool(Method::kGet, "/api/v1/unknown-outcomes", Access::kRead, &list_unknown_outcomes),
     on_pool(Method::kGet, "/api/v1/sessions/{session}/turns/{turn}/receipts", Access::kRead, &list_receipts),
@@ -121,6 +121,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> record_routes() { return kRoutes; }
+std::span<const Route> record_routes() { return kRecordsRoutes; }
 
 }  // namespace tertulia::server

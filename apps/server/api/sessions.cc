@@ -153,7 +153,7 @@ Result<Reply> delete_session(Call& call) {
   return Reply::json(report_body(erased.sessions));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kSessionsRoutes{
     on_pool(Method::kPost, "/api/v1/sessions", Access::kWrite, &create_session, BodyKind::kJson),
     on_pool(Method::kGet, "/api/v1/sessions", Access::kRead, &list_sessions),
     on_pool(Method::kGet, "/api/v1/sessions/{session}", Access::kRead, &get_session),
@@ -165,6 +165,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> session_routes() { return kRoutes; }
+std::span<const Route> session_routes() { return kSessionsRoutes; }
 
 }  // namespace tertulia::server

@@ -45,7 +45,7 @@ Result<Reply> get_metrics(Call& call) {
                .body = services.metrics.text(services.connections(), services.engine->running().size())};
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kSystemRoutes{
     here(Method::kGet, "/health", Access::kOpen, &get_health),
     here(Method::kGet, "/ready", Access::kOpen, &get_ready),
     here(Method::kGet, "/metrics", Access::kAdmin, &get_metrics),
@@ -55,6 +55,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> system_routes() { return kRoutes; }
+std::span<const Route> system_routes() { return kSystemRoutes; }
 
 }  // namespace tertulia::server

@@ -90,7 +90,7 @@ Result<Reply> erase_user(Call& call) {
   return Reply::json(report_body(erased.sessions));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kTransferRoutes{
     on_pool(Method::kGet, "/api/v1/sessions/{session}/export", Access::kRead, &export_session),
     on_pool(Method::kPost, "/api/v1/import", Access::kWrite, &import_sessions, BodyKind::kBytes,
             kArchiveLimit),
@@ -100,6 +100,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> transfer_routes() { return kRoutes; }
+std::span<const Route> transfer_routes() { return kTransferRoutes; }
 
 }  // namespace tertulia::server

@@ -215,7 +215,7 @@ void watch_turn(const CallPtr& call, Done<Reply> done) {
               call->services.metrics, std::move(done));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kTurnsRoutes{
     later(Method::kPost, "/api/v1/turns", Access::kWrite, &send_turn, BodyKind::kJson),
     later(Method::kPost, "/api/v1/sessions/{session}/resume", Access::kWrite, &resume_turn, BodyKind::kJson),
     on_pool(Method::kGet, "/api/v1/sessions/{session}/turns", Access::kRead, &list_turns),
@@ -230,6 +230,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> turn_routes() { return kRoutes; }
+std::span<const Route> turn_routes() { return kTurnsRoutes; }
 
 }  // namespace tertulia::server

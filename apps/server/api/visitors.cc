@@ -41,12 +41,12 @@ Result<Reply> create_visitor(Call& call) {
   return Reply::json(std::move(body), 201);
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kVisitorsRoutes{
     on_pool(Method::kPost, "/api/v1/visitors", Access::kWrite, &create_visitor, BodyKind::kJson),
 };
 
 }  // namespace
 
-std::span<const Route> visitor_routes() { return kRoutes; }
+std::span<const Route> visitor_routes() { return kVisitorsRoutes; }
 
 }  // namespace tertulia::server

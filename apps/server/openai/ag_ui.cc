@@ -303,12 +303,12 @@ void run_agent(const CallPtr& call, Done<Reply> done) {
   answer(call, running, *std::move(run), done);
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kAgUiRoutes{
     later(Method::kPost, "/api/v1/ag-ui", Access::kWrite, &run_agent, BodyKind::kJson),
 };
 
 }  // namespace
 
-std::span<const Route> ag_ui_routes() { return kRoutes; }
+std::span<const Route> ag_ui_routes() { return kAgUiRoutes; }
 
 }  // namespace tertulia::server

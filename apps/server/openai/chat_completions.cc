@@ -183,12 +183,12 @@ void create_completion(const CallPtr& call, Done<Reply> done) {
   });
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kChatCompletionsRoutes{
     later(Method::kPost, "/v1/chat/completions", Access::kWrite, &create_completion, BodyKind::kJson),
 };
 
 }  // namespace
 
-std::span<const Route> chat_completion_routes() { return kRoutes; }
+std::span<const Route> chat_completion_routes() { return kChatCompletionsRoutes; }
 
 }  // namespace tertulia::server

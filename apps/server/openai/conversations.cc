@@ -121,7 +121,7 @@ Result<Reply> remove_item(Call& call) {
   return conversation_reply(conversation.state.session);
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kConversationsRoutes{
     on_pool(Method::kPost, "/v1/conversations", Access::kWrite, &create_conversation, BodyKind::kJson),
     on_pool(Method::kGet, "/v1/conversations/{conversation}", Access::kRead, &get_conversation),
     on_pool(Method::kPost, "/v1/conversations/{conversation}", Access::kWrite, &update_conversation,
@@ -136,6 +136,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> conversation_routes() { return kRoutes; }
+std::span<const Route> conversation_routes() { return kConversationsRoutes; }
 
 }  // namespace tertulia::server

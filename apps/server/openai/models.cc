@@ -37,13 +37,13 @@ Result<Reply> get_model(Call& call) {
   return Reply::json(std::move(body));
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kModelsRoutes{
     on_pool(Method::kGet, "/v1/models", Access::kRead, &list_models),
     on_pool(Method::kGet, "/v1/models/{model}", Access::kRead, &get_model),
 };
 
 }  // namespace
 
-std::span<const Route> model_routes() { return kRoutes; }
+std::span<const Route> model_routes() { return kModelsRoutes; }
 
 }  // namespace tertulia::server

@@ -128,13 +128,13 @@ void compact(const CallPtr& call, Done<Reply> done) {
   });
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kResponseToolsRoutes{
     on_pool(Method::kPost, "/v1/responses/input_tokens", Access::kRead, &count_input_tokens, BodyKind::kJson),
     later(Method::kPost, "/v1/responses/compact", Access::kWrite, &compact, BodyKind::kJson),
 };
 
 }  // namespace
 
-std::span<const Route> response_tool_routes() { return kRoutes; }
+std::span<const Route> response_tool_routes() { return kResponseToolsRoutes; }
 
 }  // namespace tertulia::server

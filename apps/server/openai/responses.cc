@@ -146,7 +146,7 @@ Result<Reply> list_input_items(Call& call) {
   return list_reply(kept.plan->input, list);
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kResponsesRoutes{
     later(Method::kPost, "/v1/responses", Access::kWrite, &create_response, BodyKind::kJson),
     later(Method::kGet, "/v1/responses/{response}", Access::kRead, &retrieve_response),
     on_pool(Method::kDelete, "/v1/responses/{response}", Access::kWrite, &delete_response),
@@ -157,6 +157,6 @@ constexpr std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> response_routes() { return kRoutes; }
+std::span<const Route> response_routes() { return kResponsesRoutes; }
 
 }  // namespace tertulia::server

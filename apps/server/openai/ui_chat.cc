@@ -251,13 +251,13 @@ void resume(const CallPtr& call, Done<Reply> done) {
   });
 }
 
-constexpr std::array kRoutes{
+constexpr std::array kUiChatRoutes{
     later(Method::kPost, "/api/v1/ui/chat", Access::kWrite, &chat, BodyKind::kJson),
     later(Method::kGet, "/api/v1/ui/chat/{session}/stream", Access::kRead, &resume),
 };
 
 }  // namespace
 
-std::span<const Route> ui_chat_routes() { return kRoutes; }
+std::span<const Route> ui_chat_routes() { return kUiChatRoutes; }
 
 }  // namespace tertulia::server

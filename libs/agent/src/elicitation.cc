@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPartLength = 16;
 
-Event asked_event(const Question& question) {
+Event elicited_event(const Question& question) {
   Event event;
   event.kind = EventKind::kPermissionAsked;
   event.index = question.call;
@@ -148,7 +148,7 @@ Task<void> Engine::Impl::elicit(LiveTurnPtr live, Question question, Done<Answer
       co_return;
     }
   }
-  live->log.add(asked_event(question));
+  live->log.add(elicited_event(question));
 }
 
 }  // namespace tertulia

@@ -13,13 +13,15 @@ namespace tertulia {
 namespace {
 
 constexpr std::uint64_t kLargestSecret = 64U << 10U;
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownValueBytes = 60;
 
 std::string kind_of(const RawSetting& raw) {
   struct Namer {
     std::string operator()(bool) const { return "a boolean"; }
     std::string operator()(std::int64_t) const { return "a number"; }
-    std::string operator()(const std::string& text) const { return "'" + printable(text, kShownBytes) + "'"; }
+    std::string operator()(const std::string& text) const {
+      return "'" + printable(text, kShownValueBytes) + "'";
+    }
     std::string operator()(const std::vector<std::string>&) const { return "a list"; }
     std::string operator()(const UnfitValue& unfit) const { return std::string(unfit.kind); }
   };
@@ -84,7 +86,7 @@ Result<SettingValue> convert_choice(const Setting& setting, const std::string& t
   if (std::ranges::find(setting.choices, text) != setting.choices.end()) return SettingValue(text);
   std::string list;
   for (const std::string& choice : setting.choices) list += (list.empty() ? "" : ", ") + choice;
-  return Error(ErrorCode::kOutOfRange, "'" + printable(text, kShownBytes) + "' is not one of " + list +
+  return Error(ErrorCode::kOutOfRange, "'" + printable(text, kShownValueBytes) + "' is not one of " + list +
                                            did_you_mean(text, setting.choices));
 }
 

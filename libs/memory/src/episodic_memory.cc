@@ -38,7 +38,7 @@ RecordQuery all_of(const TenantId& tenant, const OwnerId& owner) {
   return {.tenant = tenant, .owner = owner, .kind = RecordKind::kEpisode, .limit = 1'000};
 }
 
-HybridOptions options_for(const Embedder* embedder) {
+HybridOptions shelf_options(const Embedder* embedder) {
   if (embedder == nullptr) return {};
   const EmbedderInfo& info = embedder->info();
   return {.dimensions = info.dimensions, .unrelated = info.unrelated, .same = info.same};
@@ -91,7 +91,7 @@ struct EpisodicMemory::Impl {
   Result<ShelfPtr> read_shelf(const TenantId& tenant, const OwnerId& owner, const std::string& newest) const {
     auto shelf = std::make_shared<Shelf>();
     shelf->newest = newest;
-    shelf->index = HybridIndex(options_for(embedder.get()));
+    shelf->index = HybridIndex(shelf_options(embedder.get()));
     RecordQuery query = all_of(tenant, owner);
     do {
       TERTULIA_TRY_AS(RecordPage page, read_records(store, query));

@@ -10,7 +10,7 @@
 namespace tertulia {
 namespace {
 
-constexpr int kMaxTries = 10;
+constexpr int kMaxForgetTries = 10;
 
 // The place of a message in a branch.
 Result<std::uint64_t> place_of(Store& store, const SessionKey& key, const BranchId& branch,
@@ -90,7 +90,8 @@ Result<void> Memory::pin(const SessionKey& key, const BranchId& branch, const Me
                                                          .changes = {PutBranch{std::move(changed)}},
                                                          .time = impl_->env.clock().now()});
     if (done) return {};
-    if (done.error().code() != ErrorCode::kRevisionConflict || tries + 1 == kMaxTries) return done.error();
+    if (done.error().code() != ErrorCode::kRevisionConflict || tries + 1 == kMaxForgetTries)
+      return done.error();
   }
 }
 

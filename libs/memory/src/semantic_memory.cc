@@ -45,7 +45,7 @@ std::string joined_text(const CollectionState& state, const std::string& id, std
   }
 }
 
-Fact fact_of(const MemoryItem& item) {
+Fact fact_in(const MemoryItem& item) {
   return {item.id, item.text, item.sources, item.time, item.valid_until, item.superseded_by};
 }
 
@@ -176,7 +176,7 @@ Result<std::vector<Fact>> SemanticMemory::facts(const CollectionId& id, std::opt
   std::vector<Fact> facts;
   for (const auto& [name, stored] : collection->state.items) {
     if (stored.item.kind != MemoryKind::kFact) continue;
-    if (Fact fact = fact_of(stored.item); fact.holds_at(time)) facts.push_back(std::move(fact));
+    if (Fact fact = fact_in(stored.item); fact.holds_at(time)) facts.push_back(std::move(fact));
   }
   return facts;
 }

@@ -65,7 +65,7 @@ Result<Id> take_id(std::string_view& text) {
   return id;
 }
 
-std::string micros(Time time) { return std::to_string(time.time_since_epoch().count()); }
+std::string micros_text(Time time) { return std::to_string(time.time_since_epoch().count()); }
 
 }  // namespace
 
@@ -189,8 +189,8 @@ std::strong_ordering SessionCursor::operator<=>(const SessionCursor& other) cons
 }
 
 std::string SessionCursor::text() const {
-  return micros(last_activity) + "/" + key.tenant.text() + "/" + key.owner.text() + "/" + key.session.text() +
-         "/";
+  return micros_text(last_activity) + "/" + key.tenant.text() + "/" + key.owner.text() + "/" +
+         key.session.text() + "/";
 }
 
 Result<SessionCursor> SessionCursor::parse(std::string_view text) {
@@ -208,7 +208,7 @@ SessionCursor cursor_of(const SessionSummary& summary) {
 }
 
 std::string RecordCursor::text() const {
-  return micros(time) + "/" + session.text() + "/" + branch.text() + "/" + std::to_string(number) + "/" +
+  return micros_text(time) + "/" + session.text() + "/" + branch.text() + "/" + std::to_string(number) + "/" +
          scope;
 }
 

@@ -56,9 +56,9 @@ bool is_item(std::string_view line) {
 
 bool is_row(std::string_view line) { return trimmed(line).starts_with('|'); }
 
-class Reader {
+class BlockReader {
  public:
-  Reader(std::string_view text, bool markdown) : text_(text), markdown_(markdown) {}
+  BlockReader(std::string_view text, bool markdown) : text_(text), markdown_(markdown) {}
 
   std::vector<Block> read() {
     while (at_ < text_.size()) read_line();
@@ -134,6 +134,8 @@ class Reader {
 
 }  // namespace
 
-std::vector<Block> blocks_of(std::string_view text, bool markdown) { return Reader(text, markdown).read(); }
+std::vector<Block> blocks_of(std::string_view text, bool markdown) {
+  return BlockReader(text, markdown).read();
+}
 
 }  // namespace tertulia

@@ -10,7 +10,7 @@ namespace tertulia {
 namespace {
 
 constexpr std::size_t kMaxNodes = 10'000;
-constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxSchemaDepth = 64;
 constexpr std::size_t kMaxPatternBytes = 1'024;
 // What a compiled pattern may take, and the automaton that it becomes while it is matched.
 constexpr std::int64_t kMaxPatternMemory = 256 * 1024;
@@ -37,7 +37,7 @@ Error bad(const std::string& pointer, std::string_view sentence) {
       .with("param", pointer);
 }
 
-std::optional<long double> number_in(const Json& value) {
+std::optional<long double> number_member(const Json& value) {
   if (const auto* integer = value.as_int()) return *integer;
   if (const auto* large = std::get_if<std::uint64_t>(&value.variant())) return *large;
   if (const auto* number = std::get_if<double>(&value.variant())) return *number;
@@ -138,9 +138,9 @@ class JsonSchema::Compiler {
     if (id >= kMaxNodes) {
       fail(Error(ErrorCode::kTooLarge, "the schema has more than 10,000 parts")
                .with("limit", std::int64_t{kMaxNodes}));
-    } else if (depth > kMaxDepth) {
+    } else if (depth > kMaxSchemaDepth) {
       fail(Error(ErrorCode::kTooDeep, "the schema is more than 64 levels deep")
-               .with("limit", std::int64_t{kMaxDepth}));
+               .with("limit", std::int64_t{kMaxSchemaDepth}));
     }
     if (problem_) return 0;
     nodes_.emplace_back();
@@ -370,7 +370,7 @@ class JsonSchema::Compiler {
   }
 
   std::optional<long double> number(const Json& value, const std::string& at) {
-    const std::optional<long double> result = number_in(value);
+    const std::optional<long double> result = number_member(value);
     if (!result) fail(bad(at, expected("number", value).sentence));
     return result;
   }

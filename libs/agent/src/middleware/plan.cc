@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kTool = "plan";
 
-const MiddlewareStateOf<Plan>& state() {
+const MiddlewareStateOf<Plan>& plan_state() {
   static const MiddlewareStateOf<Plan> plan("plan", StateScope::kBranch);
   return plan;
 }
@@ -53,7 +53,7 @@ class PlanMiddleware final : public Middleware {
   Result<void> before_iteration(TurnContext& turn) override {
     std::optional<Plan> plan = last_plan(turn.messages());
     if (!plan) {
-      TERTULIA_TRY_AS(plan, state().read(turn));
+      TERTULIA_TRY_AS(plan, plan_state().read(turn));
     }
     if (!plan->steps.empty()) turn.show("Your plan:\n" + text_of(*plan));
     return {};
@@ -62,7 +62,7 @@ class PlanMiddleware final : public Middleware {
   Result<void> after_turn(TurnContext& turn, TurnStatus /*status*/) override {
     std::optional<Plan> plan = last_plan(turn.messages());
     if (!plan) return {};
-    return state().change(turn, [plan = *std::move(plan)](Plan& kept) { kept = plan; });
+    return plan_state().change(turn, [plan = *std::move(plan)](Plan& kept) { kept = plan; });
   }
 };
 
@@ -70,7 +70,7 @@ class PlanMiddleware final : public Middleware {
 
 MiddlewarePtr plan_middleware() { return std::make_shared<PlanMiddleware>(); }
 
-Result<Plan> plan_in(const MiddlewareState& branch_state) { return state().read(branch_state); }
+Result<Plan> plan_in(const MiddlewareState& branch_state) { return plan_state().read(branch_state); }
 
 std::string text_of(const Plan& plan) {
   std::string text;

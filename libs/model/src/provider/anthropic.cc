@@ -14,7 +14,7 @@
 namespace tertulia {
 namespace {
 
-constexpr std::string_view kName = "the Messages endpoint";
+constexpr std::string_view kMessagesName = "the Messages endpoint";
 constexpr std::string_view kAnswerTool = "give_answer";
 
 // Tokens of thought for an effort; nothing if the word is not known.
@@ -263,16 +263,16 @@ class MessagesProtocol final : public Protocol {
   Result<std::string> body(const ModelRequest& request) const override {
     const ModelOptions& options = request.options;
     TERTULIA_TRY(check_options(options));
-    if (!request.service_thread.empty()) return unsupported(kName, "service_thread");
-    if (options.seed) return unsupported(kName, "seed");
-    if (options.temperature && *options.temperature > 1) return unsupported(kName, "temperature");
+    if (!request.service_thread.empty()) return unsupported(kMessagesName, "service_thread");
+    if (options.seed) return unsupported(kMessagesName, "seed");
+    if (options.temperature && *options.temperature > 1) return unsupported(kMessagesName, "temperature");
     if (!options.reasoning_effort.empty()) {
-      if (!thinking_budget(options.reasoning_effort)) return unsupported(kName, "reasoning_effort");
-      if (options.temperature) return unsupported(kName, "temperature");
+      if (!thinking_budget(options.reasoning_effort)) return unsupported(kMessagesName, "reasoning_effort");
+      if (options.temperature) return unsupported(kMessagesName, "temperature");
       // A call that is forced leaves no room for thought.
       if (!options.answer_schema.empty() && options_.structured == AnthropicOptions::Structured::kTool)
-        return unsupported(kName, "reasoning_effort");
-      if (options.tool_choice == ToolChoice::kRequired) return unsupported(kName, "tool_choice");
+        return unsupported(kMessagesName, "reasoning_effort");
+      if (options.tool_choice == ToolChoice::kRequired) return unsupported(kMessagesName, "tool_choice");
     }
     return MessagesBody(request, options_).write();
   }

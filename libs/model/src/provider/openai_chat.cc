@@ -11,7 +11,7 @@
 namespace tertulia {
 namespace {
 
-constexpr std::string_view kName = "a chat completions endpoint";
+constexpr std::string_view kChatName = "a chat completions endpoint";
 
 class ChatBody {
  public:
@@ -185,7 +185,7 @@ class ChatProtocol final : public Protocol {
 
   Result<std::string> body(const ModelRequest& request) const override {
     TERTULIA_TRY(check_options(request.options));
-    if (!request.service_thread.empty()) return unsupported(kName, "service_thread");
+    if (!request.service_thread.empty()) return unsupported(kChatName, "service_thread");
     return ChatBody(request, options_).write();
   }
 

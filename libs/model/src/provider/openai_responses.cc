@@ -12,7 +12,7 @@
 namespace tertulia {
 namespace {
 
-constexpr std::string_view kName = "the Responses endpoint";
+constexpr std::string_view kResponsesName = "the Responses endpoint";
 
 bool is_conversation(std::string_view thread) { return thread.starts_with("conv_"); }
 
@@ -176,9 +176,10 @@ class ResponsesProtocol final : public Protocol {
 
   Result<std::string> body(const ModelRequest& request) const override {
     TERTULIA_TRY(check_options(request.options));
-    if (!request.service_thread.empty() && !options_.store) return unsupported(kName, "service_thread");
-    if (!request.options.stop.empty()) return unsupported(kName, "stop");
-    if (request.options.seed) return unsupported(kName, "seed");
+    if (!request.service_thread.empty() && !options_.store)
+      return unsupported(kResponsesName, "service_thread");
+    if (!request.options.stop.empty()) return unsupported(kResponsesName, "stop");
+    if (request.options.seed) return unsupported(kResponsesName, "seed");
     return ResponsesBody(request, options_).write();
   }
 

@@ -6,7 +6,7 @@ namespace tertulia {
 
 namespace {
 
-constexpr std::size_t kReadBytes = 1U << 18U;
+constexpr std::size_t kArrayReadBytes = 1U << 18U;
 
 Error no_array() { return Error(ErrorCode::kBadJson, "the file is not a JSON array, or it is cut off"); }
 
@@ -42,7 +42,7 @@ class Nesting {
 
 Result<int> JsonArrayReader::get() {
   if (position_ == buffer_.size()) {
-    TERTULIA_TRY_AS(buffer_, file_.read_at(offset_, kReadBytes));
+    TERTULIA_TRY_AS(buffer_, file_.read_at(offset_, kArrayReadBytes));
     offset_ += buffer_.size();
     position_ = 0;
     if (buffer_.empty()) return -1;

@@ -10,7 +10,7 @@ namespace tertulia {
 
 namespace {
 
-constexpr JsonLimits kLimits{.depth = 96, .values = 20'000'000};
+constexpr JsonLimits kChatgptLimits{.depth = 96, .values = 20'000'000};
 
 const Json* member(const Json* json, std::string_view key) {
   const JsonObject* object = json != nullptr ? json->as_object() : nullptr;
@@ -228,7 +228,7 @@ class Mapping {
 };
 
 Result<ForeignSession> session_of(std::string_view text) {
-  TERTULIA_TRY_AS(const Json json, parse_json(text, kLimits));
+  TERTULIA_TRY_AS(const Json json, parse_json(text, kChatgptLimits));
   JsonReader in(json, "conversation");
   in.required("mapping");
   const JsonObject& mapping = in.object_or_empty("mapping");

@@ -9,7 +9,7 @@ namespace tertulia {
 namespace {
 
 // A reply and its replies nest two levels of JSON each.
-constexpr JsonLimits kLimits{.depth = 255, .values = 5'000'000};
+constexpr JsonLimits kOasstLimits{.depth = 255, .values = 5'000'000};
 
 Result<ForeignMessage> message_of(JsonReader& in) {
   ForeignMessage message;
@@ -52,8 +52,8 @@ Result<std::vector<ForeignNode>> nodes_of(const Json& prompt) {
   return nodes;
 }
 
-Result<ForeignSession> session_of(std::string_view line) {
-  TERTULIA_TRY_AS(const Json json, parse_json(line, kLimits));
+Result<ForeignSession> session_of_tree(std::string_view line) {
+  TERTULIA_TRY_AS(const Json json, parse_json(line, kOasstLimits));
   JsonReader in(json, "tree");
   ForeignSession session;
   session.id = in.required_string("message_tree_id");
@@ -79,7 +79,7 @@ Result<void> read_oasst(FileSystem& files, const Path& path, const ForeignVisit&
     TERTULIA_TRY_AS(const bool more, lines.next(line));
     if (!more) return {};
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    if (!visit("line " + std::to_string(lines.number()), session_of(line))) return {};
+    if (!visit("line " + std::to_string(lines.number()), session_of_tree(line))) return {};
   }
 }
 

@@ -29,7 +29,7 @@ constexpr const char* kOfSessionBackwards =
     TERTULIA_RECORD_COLUMNS "AND s.name=?3 " TERTULIA_RECORD_FILTER
                             "AND (?12 IS NULL OR (r.branch, r.scope, r.number)<(?14, ?15, ?16)) "
                             "ORDER BY r.branch DESC, r.scope DESC, r.number DESC LIMIT ?17";
-constexpr const char* kOfOwner = TERTULIA_RECORD_COLUMNS TERTULIA_RECORD_FILTER
+constexpr const char* kRecordsOfOwner = TERTULIA_RECORD_COLUMNS TERTULIA_RECORD_FILTER
     "AND (?3 IS NULL) AND (?12 IS NULL OR (r.time, s.name, r.branch, r.scope, r.number)>(?12, ?13, ?14, ?15, "
     "?16)) "
     "ORDER BY r.time, s.name, r.branch, r.scope, r.number LIMIT ?17";
@@ -49,12 +49,12 @@ constexpr const char* kOfStreamBackwards = TERTULIA_RECORD_COLUMNS
     "AND (?12 IS NULL OR r.number<?16) ORDER BY r.number DESC LIMIT ?17";
 
 const char* sql_for(const RecordQuery& query) {
-  if (query.session.empty()) return query.newest_first ? kOfOwnerBackwards : kOfOwner;
+  if (query.session.empty()) return query.newest_first ? kOfOwnerBackwards : kRecordsOfOwner;
   if (query.branch && query.scope) return query.newest_first ? kOfStreamBackwards : kOfStream;
   return query.newest_first ? kOfSessionBackwards : kOfSession;
 }
 
-struct Found {
+struct FoundRecord {
   std::int64_t row = 0;
   std::int64_t session = 0;
   StoredRecord stored;
@@ -68,8 +68,8 @@ void bind_optional(Query& query, const std::optional<std::string>& text) {
   }
 }
 
-Result<Found> found_in(const Query& row, RecordKind kind) {
-  Found found{.row = row.integer(0), .session = row.integer(1), .stored = {}};
+Result<FoundRecord> found_in(const Query& row, RecordKind kind) {
+  FoundRecord found{.row = row.integer(0), .session = row.integer(1), .stored = {}};
   TERTULIA_TRY_AS(found.stored.session, SessionId::parse(row.text(2)));
   Record& record = found.stored.record;
   record.stream.kind = kind;
@@ -95,8 +95,8 @@ Result<void> check_session(Connection& connection, const RecordQuery& query) {
   return {};
 }
 
-Result<std::vector<Found>> find(Connection& connection, const RecordQuery& query,
-                                const std::optional<RecordCursor>& cursor) {
+Result<std::vector<FoundRecord>> find(Connection& connection, const RecordQuery& query,
+                                      const std::optional<RecordCursor>& cursor) {
   const std::optional<std::string> session =
       query.session.empty() ? std::nullopt : std::optional(query.session.text());
   const std::optional<std::string> branch = query.branch ? std::optional(query.branch->text()) : std::nullopt;
@@ -116,11 +116,11 @@ Result<std::vector<Found>> find(Connection& connection, const RecordQuery& query
   const RecordCursor& from = cursor ? *cursor : none;
   select.bind(from.session.text()).bind(from.branch.text()).bind(from.scope);
   select.bind(static_cast<std::int64_t>(from.number)).bind(static_cast<std::int64_t>(query.limit + 1));
-  std::vector<Found> all;
+  std::vector<FoundRecord> all;
   while (true) {
     TERTULIA_TRY_AS(const bool there, select.step());
     if (!there) return all;
-    TERTULIA_TRY_AS(Found found, found_in(select, query.kind));
+    TERTULIA_TRY_AS(FoundRecord found, found_in(select, query.kind));
     all.push_back(std::move(found));
   }
 }
@@ -144,7 +144,7 @@ Result<std::string> tool_call_payload(Connection& connection, const DataKey& key
 }
 
 Result<void> read_payload(Connection& connection, const DataKey& key, const SessionKey& session,
-                          Found& found) {
+                          FoundRecord& found) {
   TERTULIA_TRY_AS(Query select, connection.query("SELECT data FROM records WHERE id=?"));
   TERTULIA_TRY_AS(const bool there, select.bind(found.row).step());
   if (!there) return Error(ErrorCode::kDamaged, "it is missing");
@@ -169,12 +169,12 @@ Result<RecordPage> read_record_page(Connection& connection, TenantKeys& keys, co
     TERTULIA_TRY_AS(cursor, RecordCursor::parse(query.cursor));
   }
   TERTULIA_TRY(check_session(connection, query));
-  TERTULIA_TRY_AS(std::vector<Found> found, find(connection, query, cursor));
+  TERTULIA_TRY_AS(std::vector<FoundRecord> found, find(connection, query, cursor));
   TERTULIA_TRY_AS(const DataKey key, keys.find(connection, query.tenant));
   RecordPage page;
   const bool more = found.size() > query.limit;
   if (more) found.pop_back();
-  for (Found& one : found) {
+  for (FoundRecord& one : found) {
     const SessionKey session{query.tenant, query.owner, one.stored.session};
     Result<void> read = read_payload(connection, key, session, one);
     if (!read) {

@@ -32,7 +32,7 @@ std::string match_of(const std::string& scope, const std::string& words) {
   return any ? match + ")" : std::string();
 }
 
-struct Found {
+struct FoundTurn {
   std::int64_t turn = 0;
   SessionKey key;
 };
@@ -45,9 +45,10 @@ Result<SessionKey> key_in(const Query& row, int column) {
   return key;
 }
 
-Result<std::vector<Found>> find_in_index(Connection& connection, const TenantId& tenant, const OwnerId& owner,
-                                         const std::string& match, std::size_t limit) {
-  std::vector<Found> found;
+Result<std::vector<FoundTurn>> find_in_index(Connection& connection, const TenantId& tenant,
+                                             const OwnerId& owner, const std::string& match,
+                                             std::size_t limit) {
+  std::vector<FoundTurn> found;
   TERTULIA_TRY_AS(
       Query select,
       connection.query("SELECT t.rowid, s.tenant, s.owner, s.name FROM texts t "
@@ -62,7 +63,7 @@ Result<std::vector<Found>> find_in_index(Connection& connection, const TenantId&
   }
 }
 
-Result<TextHit> hit_of(Connection& connection, TenantKeys& keys, const Found& found) {
+Result<TextHit> hit_of(Connection& connection, TenantKeys& keys, const FoundTurn& found) {
   TERTULIA_TRY_AS(const StoredSession session, load_existing(connection, keys, found.key));
   TERTULIA_TRY_AS(Query select, connection.query("SELECT data FROM turns WHERE id=?"));
   TERTULIA_TRY_AS(const bool there, select.bind(found.turn).step());
@@ -140,8 +141,9 @@ Result<std::vector<TextHit>> search_texts(Connection& connection, TenantKeys& ke
   const std::string match = match_of(scope_word(tenant, owner), words);
   if (match.empty()) return hits;
   if (!keys.encrypts()) {
-    TERTULIA_TRY_AS(const std::vector<Found> found, find_in_index(connection, tenant, owner, match, limit));
-    for (const Found& one : found) {
+    TERTULIA_TRY_AS(const std::vector<FoundTurn> found,
+                    find_in_index(connection, tenant, owner, match, limit));
+    for (const FoundTurn& one : found) {
       TERTULIA_TRY_AS(TextHit hit, hit_of(connection, keys, one));
       hits.push_back(std::move(hit));
     }

@@ -15,7 +15,7 @@ namespace tertulia {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds(200);
-constexpr Duration kLongestPause = std::chrono::seconds(30);
+constexpr Duration kLongestRestartPause = std::chrono::seconds(30);
 // A connection that stood so long was a good one.
 constexpr Duration kStood = std::chrono::seconds(30);
 constexpr std::size_t kMostWaiting = 1'000;
@@ -23,7 +23,7 @@ constexpr std::size_t kMostWaiting = 1'000;
 constexpr std::array<std::string_view, 10> kPassedOn = {"HOME",  "LANG", "LC_ALL", "LOGNAME", "PATH",
                                                         "SHELL", "TERM", "TMPDIR", "TZ",      "USER"};
 
-Instant now() { return real_env().clock().instant(); }
+Instant server_now() { return real_env().clock().instant(); }
 
 Environment child_environment(const McpConfig& config, const Environment& ours) {
   Environment theirs;
@@ -160,7 +160,7 @@ void McpServer::Core::ready(const Result<void>& listed) {
   if (!listed) return failed(listed.error());
   state_ = McpState::kReady;
   was_ready_ = true;
-  ready_at_ = now();
+  ready_at_ = server_now();
   first_error_.reset();
   problem_.clear();
   for (const std::string& uri : subscriptions_) {
@@ -194,7 +194,7 @@ void McpServer::Core::lost(const Error& why) {
   options_.log.warn("MCP server lost", {{"server", config_.name}, {"code", name_of(why.code())}});
   drop_session(why);
   problem_ = why.message();
-  if (answered_ || now() - ready_at_ > kStood) failures_ = 0;
+  if (answered_ || server_now() - ready_at_ > kStood) failures_ = 0;
   if (++failures_ > config_.max_restarts) return give_up(why);
   attempt_later();
 }
@@ -205,7 +205,7 @@ void McpServer::Core::attempt_later() {
   // The first one at once: a call may be waiting.
   const Duration pause = failures_ <= 1
                              ? Duration::zero()
-                             : std::min(kFirstPause * (1 << std::min(failures_, 16)), kLongestPause);
+                             : std::min(kFirstPause * (1 << std::min(failures_, 16)), kLongestRestartPause);
   retry_timer_ = loop_.after(pause, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self && self->state_ == McpState::kConnecting) self->attempt();
@@ -215,7 +215,7 @@ void McpServer::Core::attempt_later() {
 void McpServer::Core::give_up(const Error& why) {
   options_.log.warn("MCP server given up", {{"server", config_.name}, {"code", name_of(why.code())}});
   state_ = McpState::kDown;
-  gave_up_at_ = now();
+  gave_up_at_ = server_now();
   settle_waiting(Error(why).in("MCP server '" + config_.name + "'"));
 }
 
@@ -251,7 +251,7 @@ void McpServer::Core::when_ready(Ready job) {
   const std::string where = "MCP server '" + config_.name + "'";
   if (state_ == McpState::kReady) return job({});
   if (state_ == McpState::kClosed) return job(Error(ErrorCode::kClosed, where + " is closed"));
-  if (state_ == McpState::kDown && now() - gave_up_at_ < kLongestPause)
+  if (state_ == McpState::kDown && server_now() - gave_up_at_ < kLongestRestartPause)
     return job(Error(ErrorCode::kClosed, where + " is down: " + problem_));
   if (waiting_.size() >= kMostWaiting)
     return job(Error(ErrorCode::kQueueFull, where + " is not connected, and too many calls wait for it"));
