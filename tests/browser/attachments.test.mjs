@@ -34,7 +34,7 @@ export default {
     await choosePlain(page);
     await handOver(page, 'paste', [picture('dot.png')]);
     await waiting(page).getByRole('img', { name: 'dot.png' }).waitFor();
-    await page.getByText('up to 10 files, each up to 32.0 MB').waitFor();
+    await page.getByText('up to 10 files, each up to 32 MB').waitFor();
     await waiting(page).getByRole('button', { name: 'Look at dot.png and describe it' }).click();
     await page.getByRole('dialog').getByLabel('What it shows').fill('A red dot');
     await page.keyboard.press('Enter');
@@ -69,7 +69,7 @@ export default {
       transfer.items.add(new File([new Uint8Array(32 * 1024 * 1024 + 1)], 'film.mp4', { type: 'video/mp4' }));
       document.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
     });
-    await page.getByText('film.mp4 has 32.0 MB; a file may have 32.0 MB.').waitFor();
+    await page.getByText('film.mp4 has 32 MB; a file may have 32 MB.').waitFor();
     await handOver(page, 'drop', Array.from({ length: 10 }, (_, number) => picture(`p${number}.png`)));
     await page.getByText('p9.png is one too many: a message takes 10 files.').waitFor();
     assert.equal(await waiting(page).getByRole('listitem').count(), 10);

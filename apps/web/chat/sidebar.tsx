@@ -4,6 +4,7 @@ import { Icon, type IconName } from '../shared/icons.tsx';
 import type { Session } from '../shared/client.ts';
 import { ask, openSettings } from './dialogs.tsx';
 import { Menu } from './menu.tsx';
+import { SaidBefore } from './said_before.tsx';
 import { addressOf, conversation, newConversation, page, trying, type Page } from './state/place.ts';
 import {
   deleteSession,
@@ -123,6 +124,7 @@ function SessionList() {
           </ul>
         </section>
       ))}
+      {search.value && <SaidBefore query={search.value} chosen={closeIfNarrow} />}
     </div>
   );
 }

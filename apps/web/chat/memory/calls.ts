@@ -107,8 +107,8 @@ export const addDocument = (collection: string, file: Blob, source: string, type
 export const jobs = async () => (await read<{ jobs: Job[] }>('/jobs')).jobs;
 export const cancelJob = (id: string) => post<Job>(`/jobs/${seg(id)}/cancel`, undefined);
 // The job each time it has got on, until it has ended or the connection is gone.
-export async function* watchJob(id: string, signal: AbortSignal): AsyncGenerator<Job> {
-  const response = await asking(server.ask(`/memory/jobs/${seg(id)}/events`, { signal }));
+export async function* watchJob(id: string): AsyncGenerator<Job> {
+  const response = await asking(server.ask(`/memory/jobs/${seg(id)}/events`, {}));
   for await (const frame of readFrames(response.body!)) if (frame.event === 'progress') yield JSON.parse(frame.data) as Job;
   yield await read<Job>(`/jobs/${seg(id)}`);
 }

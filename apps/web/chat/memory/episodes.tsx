@@ -7,6 +7,7 @@ import { goTo, trying } from '../state/place.ts';
 import { say } from '../state/toasts.ts';
 import { episodes, forgetEpisode, type Episode } from './calls.ts';
 import { Nothing, useLoaded, Waiting } from './loaded.tsx';
+import { Score } from './parts.tsx';
 
 const kReasons: Record<string, string> = {
   user_closed: 'closed by you',
@@ -61,10 +62,11 @@ export function EpisodeList() {
   );
 }
 
-export function EpisodeCard({ episode, forget, children }: { episode: Episode; forget?: () => void; children?: preact.ComponentChildren }) {
+export function EpisodeCard({ episode, score, forget, children }: { episode: Episode; score?: number; forget?: () => void; children?: preact.ComponentChildren }) {
   const { summary, key_facts, turn_count = 0 } = episode;
   return (
-    <li>
+    <li class={score === undefined ? '' : 'scored'}>
+      {score !== undefined && <Score value={score} />}
       <p>{summary || 'A conversation without a summary.'}</p>
       {key_facts && key_facts.length > 0 && (
         <ul class="key-facts">

@@ -94,7 +94,7 @@ function AddFact({ added }: { added: () => Promise<void> }) {
   };
   return (
     <form class="one-line" onSubmit={(event) => (event.preventDefault(), text.trim() && trying(add()))}>
-      <input value={text} maxLength={1000} placeholder="I live in Porto" aria-label="Something to remember" onInput={(event) => setText(event.currentTarget.value)} />
+      <input value={text} maxLength={1000} placeholder="Something to remember: I live in Porto" aria-label="Something to remember" onInput={(event) => setText(event.currentTarget.value)} />
       <button type="submit" class="plain" disabled={!text.trim()}>
         Remember
       </button>

@@ -1,6 +1,6 @@
 // A part of the page that has to be read first: while it is read, if it could not be, and once it is there.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TertuliaError } from '../../shared/client.ts';
 
 export interface Loaded<T> {
@@ -12,17 +12,18 @@ export interface Loaded<T> {
 
 export function useLoaded<T>(read: () => Promise<T>, about: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<{ value?: T; problem?: TertuliaError }>({});
+  const asked = useRef(0);
   const again = async () => {
+    const mine = ++asked.current;
+    // An answer that a later one has overtaken is too old to be shown.
+    const show = (next: typeof state) => mine === asked.current && setState(next);
     try {
-      setState({ value: await read() });
+      show({ value: await read() });
     } catch (problem) {
-      setState((before) => ({ ...before, problem: problem as TertuliaError }));
+      show({ problem: problem as TertuliaError });
     }
   };
-  useEffect(() => {
-    setState({});
-    void again();
-  }, about);
+  useEffect(() => void again(), about);
   return { ...state, again };
 }
 

@@ -46,7 +46,7 @@ export function MemorySearch({ collections, searching }: { collections: Collecti
           <Icon name="search" size={16} />
           <input
             type="search"
-            placeholder="What would come to mind about…"
+            placeholder="What comes to mind about…"
             aria-label="Search memory"
             value={query}
             onInput={(event) => {
@@ -98,8 +98,7 @@ function Results({ found }: { found: Found }) {
       {episodes.length > 0 && (
         <ul class="cards" aria-label="Episodes">
           {episodes.map(({ episode, score, quotes }) => (
-            <EpisodeCard key={episode.id} episode={episode}>
-              <Score value={score} />
+            <EpisodeCard key={episode.id} episode={episode} score={score}>
               {quotes?.map((quote, index) => (
                 <blockquote key={index}>{quote}</blockquote>
               ))}

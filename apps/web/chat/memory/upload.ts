@@ -15,7 +15,6 @@ export const underWay = signal<readonly Job[]>([]);
 // Rises when a document has been taken in.
 export const takenIn = signal(0);
 const watched = new Set<string>();
-const left = new AbortController();
 
 const isOpen = (job: Job): boolean => job.status === 'queued' || job.status === 'running';
 
@@ -62,7 +61,7 @@ async function watch(job: Job): Promise<void> {
   let last = job;
   for (let attempt = 0; isOpen(last) && attempt < 20; ++attempt) {
     try {
-      for await (const now of watchJob(job.id, left.signal)) {
+      for await (const now of watchJob(job.id)) {
         last = now;
         attempt = 0;
         replace(now);

@@ -71,7 +71,7 @@ function runStream(id: string, begin: Begin | undefined, known: string | undefin
 
 export const watchRun = (id: string, run: string, after: () => number | undefined, options: RunOptions) => runStream(id, undefined, run, after, options);
 
-export function beginRun(id: string, body: { message: string; session: string }, after: () => number | undefined, options: RunOptions): TurnStream {
+export function beginRun(id: string, body: { message: string; session: string; branch?: string }, after: () => number | undefined, options: RunOptions): TurnStream {
   const headers = { 'Idempotency-Key': freshKey() };
   return runStream(id, (signal) => server.ask(`/workflows/${seg(id)}/runs`, { method: 'POST', body: { ...body, stream: true }, headers, signal }), undefined, after, options);
 }

@@ -5,11 +5,13 @@ import { TertuliaError, type TurnStream } from '../../shared/client.ts';
 import { applyRunEvent, newRun, type RunState } from '../../shared/run_state.ts';
 import { titleFrom } from '../../shared/words.ts';
 import { asking, noteFailure, reachable, server } from '../state/server.ts';
-import { noteSession } from '../state/session_list.ts';
-import { answerRequest, beginRun, cancelRun, forkRun, resumeRun, runOf, watchRun } from './calls.ts';
+import { deleteBeginning, noteSession } from '../state/session_list.ts';
+import { answerRequest, beginRun, cancelRun, forkRun, resumeRun, runOf, watchRun, type Run } from './calls.ts';
 
 // As for answers: a reader cannot tell it from more.
 const kFrame = 40;
+// A message is made a moment before or after its run.
+const kSlack = 2000;
 
 export class FollowedRun {
   readonly workflow: string;
@@ -32,14 +34,17 @@ export class FollowedRun {
     this.left.abort();
   }
 
-  // `session`: goes on with that conversation; none: a new one.
-  async begin(message: string, session?: string): Promise<void> {
+  // `from`: a run whose conversation goes on; none: a new conversation.
+  async begin(message: string, from?: FollowedRun): Promise<void> {
     this.said.value = message;
     this.following.value = true;
     try {
-      const place = session ?? (await this.newSession(message));
-      this.session.value = place;
-      await this.follow(beginRun(this.workflow, { message, session: place }, this.after, this.options()));
+      const known = from?.session.value;
+      const session = known ?? (await this.newSession(message));
+      const branch = from?.branch.value;
+      this.session.value = session;
+      await this.follow(beginRun(this.workflow, { message, session, ...(branch && { branch }) }, this.after, this.options()));
+      if (this.run.value === undefined && known === undefined) await deleteBeginning(session);
     } catch (problem) {
       this.failed(problem);
     }
@@ -52,7 +57,7 @@ export class FollowedRun {
       const found = await runOf(this.workflow, run);
       this.session.value = found.session;
       this.branch.value = found.branch;
-      void this.readSaid(found.session, found.branch);
+      void this.readSaid(found);
       await this.follow(watchRun(this.workflow, run, this.after, this.options()));
     } catch (problem) {
       this.failed(problem);
@@ -94,10 +99,13 @@ export class FollowedRun {
     return session.id;
   }
 
-  private async readSaid(session: string, branch: string | undefined): Promise<void> {
-    const page = await asking(server.messages(session, { from: 0, limit: 1, ...(branch && { branch }) })).catch(() => undefined);
-    const first = page?.messages.find((message) => message.role === 'user');
-    if (first) this.said.value = saidOf(first).said;
+  // What the run was begun with: the last thing that a person had said then, or the first of all that a fork shares.
+  private async readSaid({ session, branch, started_at, forked_from }: Run): Promise<void> {
+    const page = await asking(server.messages(session, { from: 0, limit: 200, ...(branch && { branch }) })).catch(() => undefined);
+    const said = (page?.messages ?? []).filter((message) => message.role === 'user');
+    const before = said.filter((message) => Date.parse(message.time) <= Date.parse(started_at) + kSlack);
+    const meant = (forked_from ? undefined : before.at(-1)) ?? said[0];
+    if (meant) this.said.value = saidOf(meant).said;
   }
 
   private readonly after = (): number | undefined => (this.now.last < 0 ? undefined : this.now.last);
@@ -128,6 +136,7 @@ export class FollowedRun {
         this.now = applyRunEvent(this.now, event);
         drawing ||= window.setTimeout(() => ((drawing = 0), this.draw()), kFrame);
       }
+      this.branch.value = stream.outcome?.branch ?? this.branch.value;
     } catch (problem) {
       this.failed(problem);
     } finally {

@@ -114,6 +114,6 @@ export function PastRuns({ workflow, current, status }: { workflow: string; curr
 
 function nameOf(run: Run): string {
   const session = sessions.value.find((other) => other.id === run.session);
-  return session ? titleOf(session) : `Run of ${clockTime(run.started_at)}`;
+  return session ? titleOf(session) : `Run ${run.run.slice(-6)}`;
 }
 

@@ -17,7 +17,9 @@ export function RunView({ here }: { here: FollowedRun }) {
   // Who reads the end sees what comes; who has scrolled up is left alone.
   useLayoutEffect(() => {
     const page = end.current?.closest('.page');
-    if (page && here.following.value && page.scrollHeight - page.scrollTop - page.clientHeight < 240) page.scrollTop = page.scrollHeight;
+    if (!page || !here.following.value) return;
+    const below = end.current!.getBoundingClientRect().bottom - page.getBoundingClientRect().bottom;
+    if (below > 0 && below < 240) page.scrollTop += below + 24;
   }, [lines.length, last?.text, requests.length]);
   return (
     <div class="run">
@@ -101,14 +103,14 @@ function LineView({ line }: { line: Line }) {
   }
   return (
     <article class="answer speech" aria-label={line.who || 'Result'} data-open={!!line.open}>
-      <h3>
+      <h2>
         <span class="face" aria-hidden="true">
           {(line.who || '?').slice(0, 1).toUpperCase()}
         </span>
         {line.who || 'Result'}
         {line.kind === 'output' && <span class="badge good">result</span>}
         {line.open && <span class="badge">speaking</span>}
-      </h3>
+      </h2>
       <Prose text={line.text} streaming={!!line.open} />
     </article>
   );
@@ -137,7 +139,7 @@ function RequestCard({ here, request }: { here: FollowedRun; request: Asked }) {
   };
   return (
     <form class="asked" aria-label={asks.title(request.node)} onSubmit={(event) => (event.preventDefault(), words.trim() && trying(answer(words.trim())))}>
-      <h3>{asks.title(request.node)}</h3>
+      <h2>{asks.title(request.node)}</h2>
       {shown.map((text, index) => (
         <Prose key={index} text={text} streaming={false} />
       ))}
@@ -177,7 +179,7 @@ function Permissions({ session, count }: { session: string; count: number }) {
     <>
       {questions.map((question) => (
         <div key={`${question.turn}/${question.call}`} class="asked" role="group" aria-label={`May ${question.tool} run?`}>
-          <h3>May {question.tool} run?</h3>
+          <h2>May {question.tool} run?</h2>
           <pre>{JSON.stringify(question.arguments ?? {}, null, 2)}</pre>
           <div class="permission-actions">
             {kChoices.map(({ choice, name }) => (

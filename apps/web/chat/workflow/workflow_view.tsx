@@ -28,10 +28,9 @@ export function WorkflowView({ workflow, run }: { workflow: Workflow; run: strin
   useEffect(() => () => here?.leave(), [here]);
   const begin = (message: string) => {
     const next = new FollowedRun(workflow.id);
-    // A run that has ended is a conversation that can go on.
-    const session = here?.session.value;
     setHere(next);
-    void next.begin(message, session);
+    // A run that has ended is a conversation that can go on.
+    void next.begin(message, here);
   };
   const fork = (checkpoint: string) => {
     const next = new FollowedRun(workflow.id);
