@@ -10,8 +10,12 @@
 #include "tertulia/tools/file_tools.h"
 #include "tertulia/tools/process_tool.h"
 
+#include "ingest_jobs.h"
 #include "mcp_pool.h"
 #include "reaper.h"
+#include "secret_file.h"
+#include "workflow_agents.h"
+#include "workflow_desk.h"
 
 namespace tertulia {
 namespace {
@@ -62,6 +66,8 @@ Result<void> add_tool(ToolRegistry& registry, const std::string& name, const Con
 }  // namespace
 
 Host::~Host() {
+  workflows_.reset();
+  jobs_.reset();
   reaper_.reset();
   // Turns that run are parked before the servers they use end.
   agents_.clear();
@@ -77,13 +83,41 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
   host->store_ = std::move(open.store);
   TERTULIA_TRY_AS(host->engine_,
                   Engine::open({.store = host->store_, .env = options.env, .recover = options.recover}));
-  host->memory_ = std::make_shared<Memory>(host->store_, *options.env);
-  host->memory_->add_source(knowledge_source(
-      std::make_shared<SemanticMemory>(*host->store_, *options.env, static_embedder()), host->store_));
+  TERTULIA_TRY(host->open_memory(config, options));
   host->mcp_ = std::make_unique<McpPool>(options.environment);
   host->make_agents(config, options);
   if (options.reap) host->reaper_ = std::make_unique<Reaper>(host->memory_);
+  if (options.serve) TERTULIA_TRY(host->open_desks(options));
   return host;
+}
+
+Result<void> Host::open_memory(const Config& config, const HostOptions& options) {
+  embedder_ = static_embedder();
+  if (config.string("memory.embedder") == "minilm") {
+    auto minilm = minilm_embedder();
+    if (!minilm) return std::move(minilm).error().in("memory.embedder");
+    embedder_ = *std::move(minilm);
+  }
+  for (const std::string& name : config.strings("memory.shared")) {
+    if (Result<void> fine = check_id(name, "collection"); !fine)
+      return std::move(fine).error().in("memory.shared");
+  }
+  semantic_ = std::make_shared<SemanticMemory>(*store_, *options.env, embedder_);
+  memory_ = std::make_shared<Memory>(store_, *options.env, MemoryOptions{.embedder = embedder_});
+  memory_->add_source(knowledge_source(semantic_, store_, config.strings("memory.shared")));
+  return {};
+}
+
+Result<void> Host::open_desks(const HostOptions& options) {
+  jobs_ = std::make_unique<IngestJobs>(*semantic_, *store_, *options.env);
+  WorkflowDesk::Workflows workflows;
+  for (const auto& [name, source] : plan_.workflows) {
+    workflows.emplace(name, load_workflow(source, plan_, options.environment, *options.env));
+  }
+  TERTULIA_TRY_AS(const HandleKey handles, open_secret(*options.env, directory_, "handle.key"));
+  TERTULIA_TRY_AS(workflows_, WorkflowDesk::open(engine_, std::move(workflows), handles));
+  if (options.recover) workflows_->recover();
+  return {};
 }
 
 void Host::make_agents(const Config& config, const HostOptions& options) {
@@ -149,6 +183,12 @@ std::vector<std::string> Host::warnings() const {
   std::vector<std::string> all = mcp_->warnings();
   for (const auto& [name, agent] : agents_) {
     if (!agent) all.push_back(agent.error().message());
+  }
+  if (workflows_) {
+    for (const std::string& name : workflows_->names()) {
+      const Result<Workflow> workflow = workflows_->find(name);
+      if (!workflow) all.push_back("workflow '" + name + "': " + workflow.error().message());
+    }
   }
   return all;
 }

@@ -25,9 +25,13 @@
 
 namespace tertulia {
 
+class Embedder;
+class IngestJobs;
 class McpPool;
 class Memory;
 class Reaper;
+class SemanticMemory;
+class WorkflowDesk;
 
 struct HostOptions {
   Environment environment = process_environment();
@@ -43,6 +47,8 @@ struct HostOptions {
   bool reap = false;
   // Turns that a crash left are finished as soon as their agent is there.
   bool recover = true;
+  // Documents are taken in and workflows run, also those that an earlier process left.
+  bool serve = false;
 };
 
 // Concurrency: any thread.
@@ -64,6 +70,12 @@ class Host {
   const std::shared_ptr<Engine>& engine() const { return engine_; }
   // What the agents remember beside the conversation they are in.
   const std::shared_ptr<Memory>& memory() const { return memory_; }
+  // What is known: the same that the agents recall from.
+  SemanticMemory& semantic() const { return *semantic_; }
+  const std::shared_ptr<Embedder>& embedder() const { return embedder_; }
+  // Only of a host that serves; null otherwise.
+  IngestJobs* ingest_jobs() const { return jobs_.get(); }
+  WorkflowDesk* workflows() const { return workflows_.get(); }
   Store& store() const { return *store_; }
   // Null for other kinds.
   SqliteStore* sqlite() const { return sqlite_; }
@@ -76,6 +88,8 @@ class Host {
 
  private:
   Host() = default;
+  Result<void> open_memory(const Config& config, const HostOptions& options);
+  Result<void> open_desks(const HostOptions& options);
   void make_agents(const Config& config, const HostOptions& options);
   Result<AgentDefinitionPtr> make_agent(const Config& config, const HostOptions& options,
                                         const AgentPlan& plan);
@@ -87,9 +101,13 @@ class Host {
   // Outlives the engine, whose turns use its tools.
   std::unique_ptr<McpPool> mcp_;
   std::map<std::string, Result<AgentDefinitionPtr>, std::less<>> agents_;
+  std::shared_ptr<Embedder> embedder_;
+  std::shared_ptr<SemanticMemory> semantic_;
   std::shared_ptr<Memory> memory_;
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<Reaper> reaper_;
+  std::unique_ptr<IngestJobs> jobs_;
+  std::unique_ptr<WorkflowDesk> workflows_;
 };
 
 // The model of an agent's `model`: a name of [models], a provider and a model, or "" for [model].

@@ -61,6 +61,7 @@ class Planner {
     plan_models();
     for (const auto& [name, node] : members_of(config_.table("mcp"))) plan_mcp(name, node);
     for (const auto& [name, node] : members_of(config_.table("agents"))) plan_agent(name, node);
+    for (const auto& [name, node] : members_of(config_.table("workflows"))) plan_workflow(name, node);
     if (!plan_.agents.contains("default"))
       plan_.agents.emplace("default", agent_plan(*AgentId::parse("default")));
     check_tool_settings();
@@ -133,6 +134,25 @@ class Planner {
       if (found != nullptr) place = found;
     }
     problems_.push_back(place->origin + ": " + server.error().message());
+  }
+
+  void plan_workflow(const std::string& name, const ConfigNode& node) {
+    const std::string prefix = "workflows." + name + ".";
+    if (!is_table(node, "workflows." + name)) return;
+    if (const Result<void> id = check_id(name, "workflow"); !id) {
+      return problem(node, "workflows." + printable(name, kShownBytes), id.error().message());
+    }
+    WorkflowSource source;
+    std::vector<std::string> known;
+    for (const Setting& key : workflow_keys()) {
+      known.push_back(key.key);
+      const std::string text = std::get<std::string>(read(prefix, key, node.find(key.key)));
+      if (key.key == "file") source.file = text;
+      if (key.key == "model") source.model = text;
+    }
+    report_unknown(prefix, node, known);
+    if (source.file.empty()) problem(node, "workflows." + name, "needs a file");
+    plan_.workflows.emplace(name, std::move(source));
   }
 
   void plan_agent(const std::string& name, const ConfigNode& node) {
@@ -279,7 +299,7 @@ Result<HostPlan> plan_host(const Config& config, const Environment& environment,
 
 std::vector<ExplainedSetting> explain_tables(const Config& config) {
   std::vector<ExplainedSetting> rows;
-  for (const char* table : {"models", "agents", "mcp"}) {
+  for (const char* table : {"models", "agents", "mcp", "workflows"}) {
     if (const ConfigNode* node = config.table(table)) explain_node(table, *node, rows);
   }
   return rows;

@@ -16,12 +16,19 @@
 
 namespace tertulia {
 
+struct WorkflowSource {
+  Path file;
+  // For agents that name none: as an agent's `model`.
+  std::string model{};
+};
+
 struct HostPlan {
   // [models]; the one named "" is [model].
   std::map<std::string, ModelConfig> models;
   // By the id of the agent. `default` is always there.
   std::map<std::string, AgentPlan> agents;
   std::map<std::string, McpConfig> mcp;
+  std::map<std::string, WorkflowSource> workflows;
 };
 
 // kBadConfig with every problem, each with its place, its key and the nearest known name.

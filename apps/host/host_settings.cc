@@ -63,11 +63,15 @@ Settings host_settings(const Environment& environment) {
       "Where the provider is reached, if not at its own address: for llama.cpp, Ollama, vLLM."));
   settings.add(
       Setting::secret("model.key", "The key of the provider (else OPENAI_API_KEY, ANTHROPIC_API_KEY)."));
+  settings.add(Setting::choice("memory.embedder", "static", {"static", "minilm"},
+                               "How texts become vectors, for memory and `/v1/embeddings`."));
+  settings.add(Setting::strings(
+      "memory.shared", {}, "Shared collections that every agent recalls from: \"shop\" is `shared.shop`."));
   add_tool_settings(settings);
   return settings;
 }
 
-std::vector<std::string> host_tables() { return {"models", "agents", "mcp"}; }
+std::vector<std::string> host_tables() { return {"models", "agents", "mcp", "workflows"}; }
 
 std::vector<ConfigKey> config_reference(const Settings& settings) {
   std::vector<ConfigKey> rows;
@@ -87,6 +91,7 @@ std::vector<ConfigKey> config_reference(const Settings& settings) {
   }
   rows.push_back({"agents.NAME.permissions.tools.TOOL", "one of ask, allow, deny", "",
                   "What holds for one tool, by its name."});
+  for (const Setting& setting : workflow_keys()) rows.push_back(row_of("workflows.NAME.", setting));
   for (const McpKey& key : mcp_keys()) {
     rows.push_back({"mcp.NAME." + key.key, key.type, key.fallback, key.doc});
   }

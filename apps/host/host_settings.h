@@ -17,7 +17,8 @@ namespace tertulia {
 // Everything but what a program adds for itself.
 Settings host_settings(const Environment& environment);
 
-// The tables that host_settings() does not declare: "models", "agents", "mcp". For ConfigSources::tables.
+// The tables that host_settings() does not declare: "models", "agents", "mcp", "workflows".
+// For ConfigSources::tables.
 std::vector<std::string> host_tables();
 
 // One key that there can be. NAME stands for the user's own.

@@ -16,6 +16,14 @@ const std::vector<Setting>& model_keys() {
   return kKeys;
 }
 
+const std::vector<Setting>& workflow_keys() {
+  static const std::vector<Setting> kKeys = {
+      Setting::path("file", "", "The workflow: a TOML file, as `tertulia workflow run` takes it."),
+      Setting::string("model", "", "For agents in it that name none; [model] if this is not given."),
+  };
+  return kKeys;
+}
+
 const std::vector<McpKey>& mcp_keys() {
   static const std::vector<McpKey> kKeys = {
       {"command", "a text", "", "The program, started without a shell."},

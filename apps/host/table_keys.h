@@ -1,4 +1,4 @@
-// The keys of [models.NAME] and [mcp.NAME].
+// The keys of [models.NAME], [workflows.NAME] and [mcp.NAME].
 #pragma once
 
 #include <string>
@@ -10,6 +10,9 @@ namespace tertulia {
 
 // Keys are what follows "models.NAME.".
 const std::vector<Setting>& model_keys();
+
+// Keys are what follows "workflows.NAME.".
+const std::vector<Setting>& workflow_keys();
 
 // Read by parse_mcp_config; here for the list of keys.
 struct McpKey {

@@ -48,8 +48,10 @@ AuditEntry entry_of(const EndedRequest& ended) {
 
 void add_all_routes(Router& router) {
   for (const std::span<const Route> routes :
-       {session_routes(), transfer_routes(), branch_routes(), message_routes(), turn_routes(),
-        question_routes(), record_routes(), asset_routes(), agent_routes(), visitor_routes()}) {
+       {session_routes(), transfer_routes(), branch_routes(), merge_routes(), message_routes(), turn_routes(),
+        question_routes(), record_routes(), asset_routes(), agent_routes(), visitor_routes(),
+        document_routes(), knowledge_routes(), episode_routes(), procedure_routes(), workflow_routes(),
+        workflow_run_routes()}) {
     router.add({.prefix = "/api/v1/", .routes = routes});
   }
   add_openai_routes(router);
@@ -65,6 +67,7 @@ struct Server::Parts {
         services{.engine = std::move(served.engine),
                  .agents = std::move(served.agents),
                  .memory = std::move(served.memory),
+                 .desks = std::move(served.desks),
                  .env = env,
                  .log = log.component("server"),
                  .pool = *pool,

@@ -44,6 +44,7 @@ struct Served {
   std::shared_ptr<Engine> engine;
   Agents agents;
   std::shared_ptr<Memory> memory;
+  Desks desks;
   // Where keys.json and audit.jsonl are.
   Path directory;
 };

@@ -1,7 +1,7 @@
 // access.mjs PROGRAM: every route with every kind of principal, keys, origins and the audit log.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, equal, folder, moment, program, provider, run, Server, tertulia, test } from './support.mjs';
+import { check, equal, folder, moment, program, provider, run, Server, tertulia, test, until } from './support.mjs';
 import { spawnSync } from 'node:child_process';
 
 const data = folder();
@@ -17,7 +17,9 @@ const revoked = keyOf('acme', 'admin');
 const expired = make('--tenant', 'acme', 'keys', 'create', '--access', 'admin', '--expires-in', '1ms');
 tertulia(data, 'keys', 'revoke', revoked.id);
 
-const config = '[server]\nkey_required = true\norigins = ["https://shop.example"]\n';
+const workflow = join(folder(), 'alone.toml');
+writeFileSync(workflow, '[workflow]\nname = "alone"\nparticipants = ["one"]\nreview = ["one"]\n[agents.one]\ninstructions = "Speak."\n');
+const config = `[server]\nkey_required = true\norigins = ["https://shop.example"]\n[workflows.alone]\nfile = "${workflow}"\n`;
 const server = await Server.start({ data, config });
 const routes = tertulia(data, 'serve', '--routes').trim().split('\n').map((line) => line.split(' '));
 
@@ -27,24 +29,25 @@ const asset = await server.expect(201, 'POST', '/api/v1/sessions/hers/assets', {
 // A response of hers, in the same session.
 const response = await server.expect(200, 'POST', '/v1/responses',
   { body: { model: 'default', input: 'Mine alone' }, headers: { 'Tertulia-Session': 'hers' }, key: writer.key });
+// What she remembers, and a run of hers that waits.
+const memory = (status, path, body) => server.expect(status, 'POST', `/api/v1/memory/${path}`, { body, key: writer.key });
+const job = await memory(200, 'documents?wait=true', { source: 'diary.txt', text: 'Mine alone' });
+const { fact } = await memory(201, 'facts', { text: 'Mine alone is my secret' });
+await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 'past', message: 'Mine alone' }, key: writer.key });
+await server.expect(200, 'POST', '/api/v1/sessions/past/close', { key: writer.key });
+const [episode] = (await server.expect(200, 'GET', '/api/v1/memory/episodes', { key: writer.key })).episodes;
+const waiting = await server.expect(200, 'POST', '/api/v1/workflows/alone/runs', { body: { message: 'Mine alone', session: 'flow' }, key: writer.key });
 const own = { session: 'hers', branch: 'main', turn: turn.turn, call: '0', asset: asset.id, agent: 'default', user: 'ana',
-  response: response.id, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default' };
+  response: response.id, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default', collection: 'user', job: job.id, fact: fact.id, episode: episode.id,
+  procedure: 'none', workflow: 'alone', run: waiting.run, request: waiting.requests[0].id };
 const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
   check(own[name] !== undefined, `the matrix has nothing for {${name}} in ${pattern}: add it`);
   return own[name];
 });
 // A body that is well-formed JSON, and never right: it must not come to that.
 const optionsFor = (method, pattern) =>
-  ['POST', 'PATCH', 'PUT'].includes(method) && !/\/(close|reopen|cancel)$/.test(pattern)
+  ['POST', 'PATCH', 'PUT'].includes(method) && !/\/(close|reopen|cancel|approve)$/.test(pattern)
     ? { body: '{"matrix":1}', headers: { 'Content-Type': 'application/json' } } : {};
-// The server sees a change of its keys within a moment.
-async function until(condition) {
-  for (let left = 600; left > 0; left -= 1) {
-    if (await condition()) return;
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  throw new Error('it did not come to that');
-}
 const levels = { open: 0, read: 1, write: 2, admin: 3 };
 
 test('Every route refuses whoever shows no key, or one that is not valid', async () => {
@@ -68,9 +71,9 @@ test('Every route refuses a key that may less than it needs', async () => {
   }
 });
 
-test('What belongs to somebody else is not there, on every route that names a session', async () => {
+test('What belongs to somebody else is not there, on every route that names something', async () => {
   for (const [method, pattern] of routes) {
-    if (!/\{(session|response|conversation)\}/.test(pattern)) continue;
+    if (!/\{(session|response|conversation|job|fact|episode|run)\}/.test(pattern)) continue;
     for (const key of [other.key, foreign.key]) {
       const reply = await server.call(method, pathOf(pattern), { ...optionsFor(method, pattern), key });
       // A body that is wrong may be seen first: it says nothing about the session. Nor does it that nothing goes on.
@@ -82,9 +85,21 @@ test('What belongs to somebody else is not there, on every route that names a se
   }
   equal((await server.expect(200, 'GET', '/api/v1/sessions', { key: other.key })).sessions, []);
   equal((await server.expect(200, 'GET', '/api/v1/sessions?user=%2A', { key: foreign.key })).sessions, []);
-  equal((await server.expect(200, 'GET', '/api/v1/sessions?user=%2A', { key: admin.key })).sessions.map((session) => session.user), ['ana']);
+  equal((await server.expect(200, 'GET', '/api/v1/sessions?user=%2A', { key: admin.key })).sessions.map((session) => session.user), ['ana', 'ana', 'ana']);
   await server.expect(404, 'GET', '/api/v1/users/ana/export', { key: other.key });
   await server.expect(200, 'GET', '/api/v1/sessions/hers', { key: writer.key });
+  // Nor by looking for it.
+  for (const key of [other.key, foreign.key]) {
+    for (const path of ['collections', 'documents', 'jobs', 'items', 'facts', 'episodes']) {
+      const reply = await server.call('GET', `/api/v1/memory/${path}`, { key });
+      equal([reply.status, Object.values(reply.json)], [200, [[]]], path);
+    }
+    equal((await server.expect(200, 'GET', '/api/v1/workflow-runs', { key })).runs, []);
+    for (const path of ['search', 'episodes/search']) {
+      const reply = await server.call('POST', `/api/v1/memory/${path}`, { body: { query: 'Mine alone' }, key });
+      equal([reply.status, Object.values(reply.json)], [200, [[]]], path);
+    }
+  }
 });
 
 test('A key has the same say however it is shown, and two keys are refused', async () => {

@@ -52,6 +52,10 @@ export function problemIn(value, schema, at = 'body') {
 // Which operations were seen to succeed.
 export const seen = new Set();
 
+// Those that no test of this process has used, among the paths that fit.
+export const unused = (paths) =>
+  operations.filter(({ path }) => paths.test(path)).map(({ method, path }) => `${method} ${path}`).filter((name) => !seen.has(name));
+
 // The protocols of other people's clients have documents of their own.
 export const isOfOthers = (path) => /^\/(v1\/|api\/v1\/(ui\/|ag-ui$))/.test(path);
 

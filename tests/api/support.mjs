@@ -38,6 +38,15 @@ export function equal(got, expected, what = '') {
   if (one !== two) throw new Error(`${what} expected ${two}, got ${one}`);
 }
 
+// Waits for what comes to be without saying so.
+export async function until(condition) {
+  for (let left = 1200; left > 0; left -= 1) {
+    if (await condition()) return;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  throw new Error('it did not come to that');
+}
+
 export function tertulia(data, ...args) {
   const done = spawnSync(program, ['--data', data, ...args], { encoding: 'utf8', env: clean() });
   check(done.status === 0, `tertulia ${args.join(' ')}: ${done.stderr}`);

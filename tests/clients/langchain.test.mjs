@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { ChatOpenAI } from '@langchain/openai';
+import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 
 import { startServer } from './harness.mjs';
 
@@ -34,4 +34,12 @@ test('responses go on behind an earlier one', async () => {
   const first = await model.invoke('one');
   const second = await model.invoke('two', { previous_response_id: first.response_metadata.id });
   assert.equal(textOf(second), 'You said: two (2)');
+});
+
+test('embeddings find what is meant', async () => {
+  const embeddings = new OpenAIEmbeddings({ model: 'default', apiKey: server.key, maxRetries: 0, configuration: { baseURL: server.base } });
+  const [cat, tax] = await embeddings.embedDocuments(['The cat sleeps on the sofa.', 'Taxes are due in April.']);
+  const query = await embeddings.embedQuery('Where is the cat sleeping?');
+  const cosine = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+  assert.ok(cosine(query, cat) > cosine(query, tax));
 });

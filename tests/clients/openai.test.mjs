@@ -37,6 +37,36 @@ test('models are agents', async () => {
   await assert.rejects(client.models.retrieve('nobody'), { status: 404, code: 'model_not_found' });
 });
 
+test('embeddings: a text, several, and tokens, as numbers and as base64', async () => {
+  const one = await client.embeddings.create({ model: 'default', input: 'The ferry leaves at nine.' });
+  assert.equal(one.object, 'list');
+  assert.equal(one.data[0].object, 'embedding');
+  assert.equal(one.data[0].embedding.length, 256);
+  assert.ok(Math.abs(one.data[0].embedding.reduce((sum, x) => sum + x * x, 0) - 1) < 1e-4);
+  assert.ok(one.usage.prompt_tokens > 0 && one.usage.total_tokens === one.usage.prompt_tokens);
+  // The client asks for base64 by itself; numbers are the same vector.
+  const plain = await client.embeddings.create({ model: 'static', input: ['The ferry leaves at nine.', 'A dog.'], encoding_format: 'float' });
+  assert.deepEqual(plain.data.map((item) => item.index), [0, 1]);
+  plain.data[0].embedding.forEach((x, i) => assert.ok(Math.abs(x - one.data[0].embedding[i]) < 1e-6));
+  // "hello world" in cl100k_base.
+  const tokens = await client.embeddings.create({ model: 'default', input: [15339, 1917] });
+  const words = await client.embeddings.create({ model: 'default', input: 'hello world' });
+  assert.deepEqual(tokens.data[0].embedding, words.data[0].embedding);
+  const lists = await client.embeddings.create({ model: 'default', input: [[15339, 1917], [15339]], dimensions: 256 });
+  assert.deepEqual([lists.data.length, lists.data[0].embedding], [2, words.data[0].embedding]);
+  for (const [bad, status, code] of [
+    [{ model: 'nobody', input: 'x' }, 404, 'model_not_found'],
+    [{ model: 'default', input: 'x', dimensions: 12 }, 400, 'unsupported_parameter'],
+    [{ model: 'default', input: [] }, 400, 'empty_message'],
+    [{ model: 'default', input: '' }, 400, 'empty_message'],
+    [{ model: 'default', input: ['x', 3] }, 400, 'wrong_type'],
+    [{ model: 'default', input: [2 ** 31] }, 400, 'out_of_range'],
+    [{ model: 'default' }, 400, 'missing_field'],
+  ]) {
+    await assert.rejects(client.embeddings.create(bad), { status, code }, JSON.stringify(bad));
+  }
+});
+
 test('a chat completion answers behind the messages it is given, and stores nothing', async () => {
   const completion = await client.chat.completions.create({
     model: 'default',

@@ -76,11 +76,11 @@ Result<void> list_keys(const Context& context) {
       out.begin_object().key("id").string(key.id).key("name").string(key.name);
       out.key("tenant").string(key.tenant.text()).key("user").string(user);
       out.key("access").string(server::name_of(key.access)).key("state").string(state_of(key, now));
-      out.key("created_at").string(server::iso_time(key.created_at)).end_object();
+      out.key("created_at").string(tertulia::iso_time(key.created_at)).end_object();
       context.out.line(line);
     } else {
       context.out.line(key.id + "  " + state_of(key, now) + "  " + std::string(server::name_of(key.access)) +
-                       "  " + key.tenant.text() + "/" + user + "  " + server::iso_time(key.created_at) +
+                       "  " + key.tenant.text() + "/" + user + "  " + tertulia::iso_time(key.created_at) +
                        "  " + key.name);
     }
   }

@@ -8,10 +8,10 @@
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/json.h"
-#include "tertulia/memory/prompt.h"
 #include "tertulia/memory/semantic_memory.h"
 
 #include "commands.h"
+#include "host/collections.h"
 #include "open_store.h"
 #include "words.h"
 
@@ -31,11 +31,11 @@ struct MemoryOptions {
 
 Result<CollectionId> collection_of(const MemoryOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
-  if (!options.shared.empty()) return shared_collection(tenant, options.shared);
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
-  if (options.agent.empty()) return user_collection(tenant, owner);
-  TERTULIA_TRY_AS(const AgentId agent, AgentId::parse(options.agent));
-  return agent_collection(tenant, agent);
+  std::string name(kUserCollection);
+  if (!options.agent.empty()) name = "agent." + options.agent;
+  if (!options.shared.empty()) name = "shared." + options.shared;
+  return collection_named(tenant, owner, name);
 }
 
 // The store and the memory on it.
@@ -141,19 +141,14 @@ Result<void> forget(const MemoryOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));
   Forget what{.items = options.items};
   if (!options.source.empty()) what.sources.push_back(options.source);
-  TERTULIA_TRY_AS(const ForgetReport report, opened.memory->forget(collection, what));
-  std::size_t parts = 0;
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
-  for (const std::string& item : options.items) {
-    TERTULIA_TRY_AS(const std::size_t gone,
-                    forget_prompt_parts(*opened.open, collection.tenant, owner, item));
-    parts += gone;
-  }
+  TERTULIA_TRY_AS(const Forgotten gone,
+                  forget_items(*opened.memory, *opened.open, collection, owner, std::move(what)));
   if (context.out.json) {
-    context.out.line(to_text(JsonObject{{"forgotten", static_cast<std::uint64_t>(report.removed)},
-                                        {"prompt_parts", static_cast<std::uint64_t>(parts)}}));
+    context.out.line(to_text(JsonObject{{"forgotten", static_cast<std::uint64_t>(gone.items)},
+                                        {"prompt_parts", static_cast<std::uint64_t>(gone.prompt_parts)}}));
   } else {
-    context.out.line("Forgot " + counted(report.removed, "item") + ".");
+    context.out.line("Forgot " + counted(gone.items, "item") + ".");
   }
   return {};
 }

@@ -112,7 +112,7 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   const sigset_t signals = block_signals();
   TERTULIA_TRY_AS(const Config config, load_serve_settings(context, options));
   const Log log = log_of(config);
-  TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, {.reap = true}));
+  TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, {.reap = true, .serve = true}));
   for (const std::string& warning : host->warnings()) log.warn(warning);
   wait_for_recovery(*host);
   server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },
@@ -120,7 +120,11 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(
       const std::unique_ptr<server::Server> server,
       server::Server::start(server::server_options(config),
-                            {host->engine(), std::move(agents), host->memory(), host->directory()},
+                            {host->engine(),
+                             std::move(agents),
+                             host->memory(),
+                             {&host->semantic(), host->ingest_jobs(), host->workflows(), host->embedder()},
+                             host->directory()},
                             real_env(), log));
   say_where(context, config, *server);
   wait_for_end(signals, *server, log);

@@ -7,13 +7,11 @@
 #include "tertulia/base/env.h"
 #include "tertulia/base/printable.h"
 #include "tertulia/conversation/json_forms.h"
-#include "tertulia/tools/builtin_tools.h"
 #include "tertulia/workflow/drawing.h"
 #include "tertulia/workflow/workflow_engine.h"
-#include "tertulia/workflow/workflow_file.h"
 
 #include "commands.h"
-#include "host/host.h"
+#include "host/workflow_agents.h"
 #include "open_store.h"
 #include "settings.h"
 #include "words.h"
@@ -33,32 +31,11 @@ struct WorkflowArguments {
   bool show_internal = false;
 };
 
-Result<AgentDefinitionPtr> make_agent(const Context& context, const WorkflowArguments& options,
-                                      const DeclaredAgent& declared) {
+Result<Workflow> load_file(const Context& context, const WorkflowArguments& options) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
-  TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, process_environment()));
-  const std::string& name = declared.model.empty() ? options.model : declared.model;
-  TERTULIA_TRY_AS(const ConfiguredModel model, configured_model(plan, name, process_environment()));
-  auto agent = std::make_shared<AgentDefinition>();
-  TERTULIA_TRY_AS(agent->spec.id, AgentId::parse(declared.id));
-  agent->spec.name = declared.name;
-  agent->spec.system_prompt = declared.instructions;
-  agent->spec.tools = declared.tools;
-  agent->spec.model = model.name;
-  agent->model = model.model;
-  agent->model_name = model.name;
-  agent->tools = std::make_shared<ToolRegistry>();
-  ToolRegistry all;
-  TERTULIA_TRY(all.add(builtin_tools(real_env().clock())));
-  TERTULIA_TRY_AS(const ToolSetPtr wanted, all.snapshot()->only(declared.tools));
-  for (const ToolEntry& entry : wanted->entries()) TERTULIA_TRY(agent->tools->add(entry.tool));
-  return AgentDefinitionPtr(std::move(agent));
-}
-
-Result<Workflow> load_workflow(const Context& context, const WorkflowArguments& options) {
-  TERTULIA_TRY_AS(const std::string text, read_file(real_env().files(), options.file, 1U << 20U));
-  return read_workflow(text, options.file,
-                       [&](const DeclaredAgent& declared) { return make_agent(context, options, declared); });
+  const Environment environment = process_environment();
+  TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, environment));
+  return load_workflow({.file = options.file, .model = options.model}, plan, environment);
 }
 
 Result<std::unique_ptr<WorkflowEngine>> open_workflows(const Context& context, Need need) {
@@ -129,7 +106,7 @@ Result<void> show(const Context& context, WorkflowRun run) {
 Result<void> run_workflow(const WorkflowArguments& options, const Context& context) {
   std::string message;
   for (const std::string& word : options.message) message += (message.empty() ? "" : " ") + word;
-  TERTULIA_TRY_AS(const Workflow workflow, load_workflow(context, options));
+  TERTULIA_TRY_AS(const Workflow workflow, load_file(context, options));
   WorkflowOptions how{.session = options.session, .show_internal = options.show_internal};
   if (!options.session.empty()) TERTULIA_TRY(key_of(context, options.session));
   TERTULIA_TRY_AS(how.tenant, tenant_of(context));
@@ -139,7 +116,7 @@ Result<void> run_workflow(const WorkflowArguments& options, const Context& conte
 }
 
 Result<void> resume_workflow(const WorkflowArguments& options, const Context& context) {
-  TERTULIA_TRY_AS(const Workflow workflow, load_workflow(context, options));
+  TERTULIA_TRY_AS(const Workflow workflow, load_file(context, options));
   TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
   TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
   return show(context, workflows->resume(workflow, run.key, run.run));
@@ -199,7 +176,7 @@ Result<void> show_workflow(const WorkflowArguments& options, const Context& cont
 }
 
 Result<void> draw_workflow(const WorkflowArguments& options, const Context& context) {
-  TERTULIA_TRY_AS(const Workflow workflow, load_workflow(context, options));
+  TERTULIA_TRY_AS(const Workflow workflow, load_file(context, options));
   const DrawingOptions drawing{.show_internal = options.show_internal};
   if (options.format == "dot") {
     context.out.print(to_dot(workflow, drawing));

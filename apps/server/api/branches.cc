@@ -1,7 +1,6 @@
-// Branches: fork, label, compare, merge back, delete.
+// Branches: fork, label, compare, delete.
 #include <algorithm>
 #include <array>
-#include <set>
 #include <utility>
 
 #include "tertulia/conversation/branch_rules.h"
@@ -236,94 +235,6 @@ Result<Reply> diff_branches(Call& call) {
   return Reply::json(std::move(body));
 }
 
-// The message as one of its own, which says where it came from.
-Result<Message> copied(const Call& call, const Message& message) {
-  const std::string source_id = message.id().text();
-  MessageDraft draft{.id = MessageId(call.services.ids().make()),
-                     .role = message.role(),
-                     .time = message.time(),
-                     .author = message.author(),
-                     .origin = message.origin(),
-                     .source = message.source(),
-                     .source_id = source_id,
-                     .tokens = message.tokens(),
-                     .counted = message.counted(),
-                     .interrupted = message.interrupted(),
-                     .internal = message.internal(),
-                     .extra = message.extra()};
-  for (std::size_t i = 0; i < message.part_count(); ++i) draft.parts.push_back(message.part(i));
-  return Message::make(draft);
-}
-
-Result<Turn> copied(const Call& call, const Turn& turn) {
-  std::vector<Message> messages;
-  for (const Message& message : turn.messages()) {
-    TERTULIA_TRY_AS(Message copy, copied(call, message));
-    messages.push_back(std::move(copy));
-  }
-  return Turn::from_messages(TurnId(call.services.ids().make()), std::move(messages));
-}
-
-// The turns of `from` that `into` does not have, as far as they were asked for.
-std::vector<StoredTurn> turns_to_pick(const std::vector<StoredTurn>& from,
-                                      const std::vector<StoredTurn>& into,
-                                      const std::set<std::uint64_t>& wanted) {
-  std::set<std::string> known;
-  for (const StoredTurn& stored : into) {
-    for (const Message& message : stored.turn.messages()) {
-      known.insert(message.id().text());
-      known.emplace(message.source_id());
-    }
-  }
-  std::vector<StoredTurn> picked;
-  for (const StoredTurn& stored : from) {
-    if (known.contains(stored.turn.messages().front().id().text())) continue;
-    if (wanted.empty() || wanted.contains(number(stored.revision))) picked.push_back(stored);
-  }
-  return picked;
-}
-
-Result<Reply> merge_branch(Call& call) {
-  TERTULIA_TRY(call.no_query());
-  TERTULIA_TRY_AS(const SessionKey key, call.session());
-  TERTULIA_TRY_AS(const BranchId branch, call.branch());
-  TERTULIA_TRY_AS(const Json form, call.json());
-  JsonReader in(form, "merge");
-  const std::string from_text = in.required_string("from");
-  std::set<std::uint64_t> wanted;
-  for (const Json& revision : in.array_or_empty("turns")) {
-    const std::int64_t* value = revision.as_int();
-    if (value == nullptr || *value < 0) {
-      in.fail(
-          Error(ErrorCode::kWrongType, "merge: 'turns' must be a list of revisions").with("param", "turns"));
-      break;
-    }
-    wanted.insert(static_cast<std::uint64_t>(*value));
-  }
-  TERTULIA_TRY(in.finish_strict());
-  TERTULIA_TRY_AS(const BranchId from, BranchId::parse(from_text));
-  TERTULIA_TRY_AS(SessionState state, load(call.services.store(), key));
-  TERTULIA_TRY_AS(const BranchHead* source, find_branch(state, from));
-  TERTULIA_TRY_AS(const BranchHead* target, find_branch(state, branch));
-  TERTULIA_TRY_AS(const std::vector<StoredTurn> theirs, turns_of(call, key, *source));
-  TERTULIA_TRY_AS(const std::vector<StoredTurn> ours, turns_of(call, key, *target));
-  const std::vector<StoredTurn> picked = turns_to_pick(theirs, ours, wanted);
-  // A commit has one turn for each branch. Cut off in between, asking again goes on with the rest.
-  TERTULIA_TRY_AS(std::optional<Revision> expected, call.if_match());
-  for (const StoredTurn& stored : picked) {
-    TERTULIA_TRY_AS(Turn turn, copied(call, stored.turn));
-    TERTULIA_TRY_AS(state, change_session_at(call, key, expected, [&](const SessionState&) {
-                      return Result(std::vector<Change>{AppendTurn{branch, turn, {}, std::nullopt}});
-                    }));
-    if (expected) expected = state.session.revision;
-  }
-  std::string body;
-  JsonWriter out(body);
-  out.begin_object().key("revision").number(number(state.session.revision));
-  out.key("turns").number(std::uint64_t{picked.size()}).end_object();
-  return Reply::json(std::move(body)).with("ETag", etag_of(state.session.revision));
-}
-
 constexpr std::array kBranchesRoutes{
     on_pool(Method::kGet, "/api/v1/sessions/{session}/branches", Access::kRead, &list_branches),
     on_pool(Method::kPost, "/api/v1/sessions/{session}/branches", Access::kWrite, &fork_branch_of,
@@ -334,8 +245,6 @@ constexpr std::array kBranchesRoutes{
     on_pool(Method::kDelete, "/api/v1/sessions/{session}/branches/{branch}", Access::kWrite,
             &delete_branch_of),
     on_pool(Method::kGet, "/api/v1/sessions/{session}/branches/{branch}/diff", Access::kRead, &diff_branches),
-    on_pool(Method::kPost, "/api/v1/sessions/{session}/branches/{branch}/merge", Access::kWrite,
-            &merge_branch, BodyKind::kJson),
 };
 
 }  // namespace

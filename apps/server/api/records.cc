@@ -1,25 +1,14 @@
-// What a session keeps beside its messages: tool calls, receipts, episodes.
+// What a session keeps beside its messages: tool calls and receipts.
 #include <array>
 
 #include "tertulia/conversation/json_forms.h"
 
+#include "api/memory_access.h"
 #include "api/routes.h"
 #include "core/call.h"
 
 namespace tertulia::server {
 namespace {
-
-Result<std::optional<Time>> time_in(Query& query, std::string_view name) {
-  const std::string* text = query.find(name);
-  if (text == nullptr) return std::optional<Time>();
-  const std::optional<Time> time = parse_iso_time(*text);
-  if (!time) {
-    return Error(ErrorCode::kWrongType,
-                 "the query parameter '" + std::string(name) + "' must be a time like 2026-11-15T22:25:14Z")
-        .with("param", std::string(name));
-  }
-  return time;
-}
 
 Result<void> read_page(Query& query, RecordQuery& wanted) {
   TERTULIA_TRY_AS(const std::optional<std::uint64_t> limit, query.number("limit", 1, 1'000));
@@ -95,28 +84,10 @@ Result<Reply> list_receipts(Call& call) {
   return page_reply("receipts", page);
 }
 
-Result<Reply> list_episodes(Call& call) {
-  TERTULIA_TRY_AS(const SessionKey key, call.session());
-  TERTULIA_TRY_AS(Query query, call.query());
-  RecordQuery wanted = records_of(call, RecordKind::kEpisode);
-  wanted.session = key.session;
-  TERTULIA_TRY(read_page(query, wanted));
-  TERTULIA_TRY(query.finish());
-  TERTULIA_TRY_AS(RecordPage page, read_records(call.services.store(), std::move(wanted)));
-  for (StoredRecord& stored : page.records) {
-    // Vectors can be turned back into text: they stay inside.
-    TERTULIA_TRY_AS(Episode episode, parse_form<Episode>(stored.record.payload));
-    episode.embedding = {};
-    stored.record.payload = to_json(episode);
-  }
-  return page_reply("episodes", page);
-}
-
 constexpr std::array kRecordsRoutes{
     on_pool(Method::kGet, "/api/v1/tool-calls", Access::kRead, &list_tool_calls),
     on_pool(Method::kGet, "/api/v1/unknown-outcomes", Access::kRead, &list_unknown_outcomes),
     on_pool(Method::kGet, "/api/v1/sessions/{session}/turns/{turn}/receipts", Access::kRead, &list_receipts),
-    on_pool(Method::kGet, "/api/v1/sessions/{session}/episodes", Access::kRead, &list_episodes),
 };
 
 }  // namespace

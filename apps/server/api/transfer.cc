@@ -8,6 +8,7 @@
 #include "api/forms.h"
 #include "api/routes.h"
 #include "core/call.h"
+#include "host/ingest_jobs.h"
 
 namespace tertulia::server {
 namespace {
@@ -86,6 +87,8 @@ Result<Reply> export_user(Call& call) {
 Result<Reply> erase_user(Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const OwnerId user, user_of(call));
+  // What is still being taken in must not come back behind the erasure.
+  call.services.desks.ingest->drop_user(call.principal.tenant, user);
   TERTULIA_TRY_AS(const ErasedMemory erased, call.services.memory->erase_owner(call.principal.tenant, user));
   return Reply::json(report_body(erased.sessions));
 }

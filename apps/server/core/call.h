@@ -14,6 +14,7 @@
 #include "core/principal.h"
 #include "core/router.h"
 #include "core/services.h"
+#include "host/iso_time.h"
 #include "http/request.h"
 #include "http/service.h"
 
@@ -59,10 +60,5 @@ Result<SessionId> outer_session_id(std::string_view text);
 
 // "\"17\"".
 std::string etag_of(Revision revision);
-
-// ISO 8601 in UTC with microseconds.
-std::string iso_time(Time time);
-// Reads what iso_time writes, also with fewer digits behind the seconds.
-std::optional<Time> parse_iso_time(std::string_view text);
 
 }  // namespace tertulia::server

@@ -20,8 +20,12 @@
 #include "core/metrics.h"
 
 namespace tertulia {
+class Embedder;
+class IngestJobs;
 class Memory;
-}
+class SemanticMemory;
+class WorkflowDesk;
+}  // namespace tertulia
 
 namespace tertulia::server {
 
@@ -32,11 +36,20 @@ struct Agents {
   std::function<std::vector<std::string>()> names;
 };
 
+// What is known, and workflows. They outlive the requests; never null.
+struct Desks {
+  SemanticMemory* semantic = nullptr;
+  IngestJobs* ingest = nullptr;
+  WorkflowDesk* workflows = nullptr;
+  std::shared_ptr<Embedder> embedder;
+};
+
 struct Services {
   std::shared_ptr<Engine> engine;
   Agents agents;
   // What the agents remember. Never null.
   std::shared_ptr<Memory> memory;
+  Desks desks;
   Env& env;
   Log log;
   // For what blocks. Not for waiting for turns.

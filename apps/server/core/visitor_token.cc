@@ -1,12 +1,13 @@
 #include "core/visitor_token.h"
 
-#include <algorithm>
 #include <charconv>
 #include <vector>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+
+#include "host/secret_file.h"
 
 namespace tertulia::server {
 namespace {
@@ -34,26 +35,10 @@ std::vector<std::string_view> split(std::string_view text) {
   return parts;
 }
 
-Path secret_path(const Path& directory) { return directory / "visitor.key"; }
-
 }  // namespace
 
 Result<VisitorSigner> VisitorSigner::open(Env& env, const Path& directory) {
-  std::array<std::uint8_t, 32> secret{};
-  Result<std::string> stored = read_file(env.files(), secret_path(directory), 1'024);
-  if (!stored && stored.error().code() != ErrorCode::kNotFound) return std::move(stored).error();
-  if (!stored) {
-    env.random().fill(secret);
-    const std::string text(secret.begin(), secret.end());
-    TERTULIA_TRY(env.files().make_directory(directory));
-    TERTULIA_TRY(write_file_atomically(env.files(), secret_path(directory), text));
-    return VisitorSigner(secret);
-  }
-  if (stored->size() != secret.size()) {
-    return Error(ErrorCode::kDamaged,
-                 "visitor.key holds no secret of 32 bytes; remove it to have a new one made");
-  }
-  std::copy(stored->begin(), stored->end(), secret.begin());
+  TERTULIA_TRY_AS(const OwnSecret secret, open_secret(env, directory, "visitor.key"));
   return VisitorSigner(secret);
 }
 

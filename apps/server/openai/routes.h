@@ -10,6 +10,7 @@ namespace tertulia::server {
 
 std::span<const Route> chat_completion_routes();
 std::span<const Route> model_routes();
+std::span<const Route> embedding_routes();
 std::span<const Route> response_routes();
 std::span<const Route> conversation_routes();
 std::span<const Route> response_tool_routes();

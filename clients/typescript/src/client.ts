@@ -5,6 +5,7 @@
 //
 // Failures are TertuliaError with the server's code; "unreachable" if there was no answer.
 import { errorFrom, TertuliaError } from './error.ts';
+import { readFrames } from './sse.ts';
 import { TurnStream, type StreamOptions } from './stream.ts';
 import type * as t from './types.ts';
 
@@ -18,7 +19,7 @@ export interface ClientOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-export interface Ask {
+interface Ask {
   method?: string;
   query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
@@ -141,27 +142,94 @@ export class Tertulia {
     return (await this.ask(`/sessions/${seg(session)}/assets/${seg(id)}`, {})).blob();
   }
 
-  // Memory
-  documents(): Promise<{ documents: t.MemoryDocument[] }> {
-    return this.json('/memory/documents');
+  // Memory. A collection is `user` unless another is named.
+  collections(): Promise<{ collections: t.Collection[] }> {
+    return this.json('/memory/collections');
   }
-  addDocument(body: { collection?: string; title?: string; text: string; media_type?: string }) {
-    return this.json<t.MemoryDocument>('/memory/documents', { method: 'POST', body });
+  deleteCollection(id: string): Promise<unknown> {
+    return this.json(`/memory/collections/${seg(id)}`, { method: 'DELETE' });
   }
-  deleteDocument(id: string): Promise<unknown> {
-    return this.json(`/memory/documents/${seg(id)}`, { method: 'DELETE' });
+  documents(query: { collection?: string; limit?: number; cursor?: string } = {}) {
+    return this.json<{ documents: t.MemoryDocument[]; next?: string }>('/memory/documents', { query });
   }
-  searchMemory(body: { query: string; limit?: number; kinds?: string[] }): Promise<{ items: t.MemoryItem[] }> {
+  // Durable when it is answered; `watchJob` or `job` tell how far it is.
+  addDocument(body: t.NewDocument, options: { idempotencyKey?: string; signal?: AbortSignal } = {}): Promise<t.Job> {
+    const headers = { 'Idempotency-Key': options.idempotencyKey ?? freshKey() };
+    return this.json('/memory/documents', { method: 'POST', body, headers, signal: options.signal });
+  }
+  // Text, markdown, HTML or PDF, by its type.
+  addFile(source: string, file: Blob, options: { collection?: string; idempotencyKey?: string } = {}): Promise<t.Job> {
+    const headers = { 'Idempotency-Key': options.idempotencyKey ?? freshKey() };
+    const query = { source, collection: options.collection };
+    return this.json('/memory/documents', { method: 'POST', raw: { type: file.type || 'text/plain', bytes: file }, query, headers });
+  }
+  deleteDocument(source: string, collection?: string): Promise<t.Removed> {
+    return this.json('/memory/documents', { method: 'DELETE', query: { source, collection } });
+  }
+  jobs(status?: t.Job['status']): Promise<{ jobs: t.Job[] }> {
+    return this.json('/memory/jobs', { query: { status } });
+  }
+  job(id: string): Promise<t.Job> {
+    return this.json(`/memory/jobs/${seg(id)}`);
+  }
+  cancelJob(id: string): Promise<t.Job> {
+    return this.json(`/memory/jobs/${seg(id)}/cancel`, { method: 'POST' });
+  }
+  // The job as it changes, to its end, whatever happens to the connection.
+  async *watchJob(id: string, signal?: AbortSignal): AsyncGenerator<t.Job> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const response = await this.ask(`/memory/jobs/${seg(id)}/events`, { signal });
+        for await (const frame of readFrames(response.body!)) {
+          attempt = 0;
+          if (frame.event !== 'progress') return;
+          yield JSON.parse(frame.data) as t.Job;
+        }
+      } catch (problem) {
+        if (signal?.aborted || (problem instanceof TertuliaError && !problem.transient)) throw problem;
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.min(4000, 250 * 2 ** attempt)));
+    }
+  }
+  memoryItems(query: { collection?: string; kind?: t.MemoryKind; source?: string; limit?: number; cursor?: string } = {}) {
+    return this.json<{ items: t.MemoryItem[]; next?: string }>('/memory/items', { query });
+  }
+  searchMemory(body: t.MemorySearch): Promise<{ items: t.MemoryItem[] }> {
     return this.json('/memory/search', { method: 'POST', body });
   }
-  facts(): Promise<{ facts: { id: string; text: string; source?: string }[] }> {
-    return this.json('/memory/facts');
+  facts(query: { collection?: string; as_of?: string; all?: boolean } = {}): Promise<{ facts: t.Fact[] }> {
+    return this.json('/memory/facts', { query });
   }
-  forgetFact(id: string): Promise<unknown> {
-    return this.json(`/memory/facts/${seg(id)}`, { method: 'DELETE' });
+  addFact(body: { text: string; collection?: string; valid_from?: string; sources?: string[] }) {
+    return this.json<{ fact: t.Fact; known: boolean; superseded: string[] }>('/memory/facts', { method: 'POST', body });
   }
-  forgetEverything(): Promise<unknown> {
-    return this.json('/memory', { method: 'DELETE' });
+  forgetFact(id: string, collection?: string): Promise<t.Removed> {
+    return this.json(`/memory/facts/${seg(id)}`, { method: 'DELETE', query: { collection } });
+  }
+  episodes(query: { session?: string; limit?: number; cursor?: string } = {}) {
+    return this.json<{ episodes: t.Episode[]; next?: string }>('/memory/episodes', { query });
+  }
+  episode(id: string): Promise<{ episode: t.Episode; messages: t.Message[] }> {
+    return this.json(`/memory/episodes/${seg(id)}`);
+  }
+  searchEpisodes(body: { query: string; top_k?: number; quotes?: number; session?: string }) {
+    type Found = { episode: t.Episode; score: number; quotes: string[] };
+    return this.json<{ episodes: Found[] }>('/memory/episodes/search', { method: 'POST', body });
+  }
+  forgetEpisode(id: string): Promise<t.Removed> {
+    return this.json(`/memory/episodes/${seg(id)}`, { method: 'DELETE' });
+  }
+  procedures(agent?: string): Promise<{ procedures: t.Procedure[] }> {
+    return this.json('/memory/procedures', { query: { agent } });
+  }
+  addProcedure(body: t.NewProcedure): Promise<t.Procedure> {
+    return this.json('/memory/procedures', { method: 'POST', body });
+  }
+  approveProcedure(name: string, agent?: string): Promise<t.Procedure> {
+    return this.json(`/memory/procedures/${seg(name)}/approve`, { method: 'POST', query: { agent } });
+  }
+  deleteProcedure(name: string, agent?: string): Promise<t.Removed> {
+    return this.json(`/memory/procedures/${seg(name)}`, { method: 'DELETE', query: { agent } });
   }
 
   // Workflows
@@ -171,12 +239,41 @@ export class Tertulia {
   workflow(id: string): Promise<t.Workflow> {
     return this.json(`/workflows/${seg(id)}`);
   }
+  async workflowGraph(id: string, format: 'mermaid' | 'dot' | 'svg', query: { internal?: boolean; run?: string } = {}) {
+    return (await this.ask(`/workflows/${seg(id)}/graph`, { query: { format, ...query } })).text();
+  }
   // Streams the run as a turn is streamed, with the events of workflows.
-  runWorkflow(id: string, body: { message: string; session?: string }, options: StreamOptions = {}): TurnStream {
-    const headers = { 'Idempotency-Key': freshKey() };
-    const first = (signal?: AbortSignal) =>
-      this.ask(`/workflows/${seg(id)}/runs`, { method: 'POST', body: { ...body, stream: true }, headers, signal });
-    return new TurnStream({ first, again: this.eventsOf(undefined) }, options);
+  runWorkflow(id: string, body: t.NewRun, options: StreamOptions & { idempotencyKey?: string } = {}) {
+    const headers = { 'Idempotency-Key': options.idempotencyKey ?? freshKey() };
+    return this.runStream(id, `/workflows/${seg(id)}/runs`, { ...body }, options, headers);
+  }
+  watchRun(id: string, run: string, after?: number, options: StreamOptions = {}) {
+    const again = this.runEvents(id);
+    const first = (signal?: AbortSignal) => again(run, '', after, signal);
+    return new TurnStream<t.RunOutcome>({ first, again, turn: run, session: '', after }, options);
+  }
+  resumeRun(id: string, run: string, options: StreamOptions = {}) {
+    return this.runStream(id, `/workflows/${seg(id)}/runs/${seg(run)}/resume`, {}, options);
+  }
+  forkRun(id: string, run: string, body: { checkpoint: string; branch?: string }, options: StreamOptions = {}) {
+    return this.runStream(id, `/workflows/${seg(id)}/runs/${seg(run)}/fork`, body, options);
+  }
+  runs(query: { status?: t.RunStatus; session?: string } = {}, workflow?: string): Promise<{ runs: t.Run[] }> {
+    return this.json(workflow === undefined ? '/workflow-runs' : `/workflows/${seg(workflow)}/runs`, { query });
+  }
+  run(id: string, run: string): Promise<t.Run> {
+    return this.json(`/workflows/${seg(id)}/runs/${seg(run)}`);
+  }
+  checkpoints(id: string, run: string): Promise<{ checkpoints: t.Checkpoint[] }> {
+    return this.json(`/workflows/${seg(id)}/runs/${seg(run)}/checkpoints`);
+  }
+  // The run goes on by itself unless `resume` is false.
+  answerRun(id: string, run: string, request: string, answer: unknown, resume = true) {
+    const path = `/workflows/${seg(id)}/runs/${seg(run)}/requests/${seg(request)}`;
+    return this.json<{ run: string; status: t.RunStatus }>(path, { method: 'POST', body: { answer, resume } });
+  }
+  cancelRun(id: string, run: string): Promise<unknown> {
+    return this.json(`/workflows/${seg(id)}/runs/${seg(run)}/cancel`, { method: 'POST' });
   }
 
   // The server
@@ -195,12 +292,22 @@ export class Tertulia {
       this.ask(`/sessions/${seg(session)}/turns/${seg(turn)}/events`, { query: { branch, after }, signal });
   }
 
-  // Any route below /api/v1, by its path.
-  async json<T>(path: string, ask: Ask = {}): Promise<T> {
+  private runEvents(workflow: string) {
+    return (run: string, _session: string, after: number | undefined, signal: AbortSignal | undefined) =>
+      this.ask(`/workflows/${seg(workflow)}/runs/${seg(run)}/events`, { query: { after }, signal });
+  }
+
+  private runStream(workflow: string, path: string, body: object, options: StreamOptions, headers?: Record<string, string>) {
+    const first = (signal?: AbortSignal) =>
+      this.ask(path, { method: 'POST', body: { ...body, stream: true }, headers, signal });
+    return new TurnStream<t.RunOutcome>({ first, again: this.runEvents(workflow) }, options);
+  }
+
+  private async json<T>(path: string, ask: Ask = {}): Promise<T> {
     return (await (await this.ask(path, ask)).json()) as T;
   }
 
-  async ask(path: string, ask: Ask): Promise<Response> {
+  private async ask(path: string, ask: Ask): Promise<Response> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(ask.query ?? {})) {
       if (value !== undefined) query.set(name, String(value));

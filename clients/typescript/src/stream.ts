@@ -31,11 +31,12 @@ export interface StreamSource {
 
 const usualBackoff = (attempt: number) => Math.min(4000, 250 * 2 ** (attempt - 1)) * (0.75 + Math.random() / 2);
 
-export class TurnStream implements AsyncIterable<TurnEvent> {
+// Also of a run of a workflow: `turn` is then the run.
+export class TurnStream<Outcome = TurnOutcome> implements AsyncIterable<TurnEvent> {
   turn: string | undefined;
   session: string | undefined;
   // Set when the stream has come to its end.
-  outcome: TurnOutcome | undefined;
+  outcome: Outcome | undefined;
   private last: number | undefined;
 
   constructor(
@@ -48,7 +49,7 @@ export class TurnStream implements AsyncIterable<TurnEvent> {
   }
 
   // Reads to the end. Throws what made the turn fail.
-  async finished(): Promise<TurnOutcome> {
+  async finished(): Promise<Outcome> {
     for await (const _ of this);
     return this.outcome!;
   }
@@ -62,7 +63,7 @@ export class TurnStream implements AsyncIterable<TurnEvent> {
         onConnection?.('open');
         for await (const frame of readFrames(response.body!)) {
           if (frame.event === 'outcome') {
-            this.outcome = JSON.parse(frame.data) as TurnOutcome;
+            this.outcome = JSON.parse(frame.data) as Outcome;
             return;
           }
           if (frame.event === 'failed') throw errorFrom(JSON.parse(frame.data), 200);
@@ -90,7 +91,7 @@ export class TurnStream implements AsyncIterable<TurnEvent> {
         ? await this.source.again(this.turn, this.session, this.last, signal)
         : await this.source.first(signal);
     this.session = response.headers.get('Tertulia-Session') ?? this.session;
-    const turn = response.headers.get('Tertulia-Turn') ?? undefined;
+    const turn = response.headers.get('Tertulia-Turn') ?? response.headers.get('Tertulia-Run') ?? undefined;
     if (turn !== undefined && turn !== this.turn) {
       this.turn = turn;
       this.last = this.source.after;

@@ -249,30 +249,197 @@ export interface AgentInfo {
   tools?: { name: string; description?: string; class: ToolClass }[];
 }
 
-export interface MemoryDocument {
-  document: string;
-  title?: string;
-  collection?: string;
-  status: 'queued' | 'running' | 'done' | 'failed';
-  chunks?: number;
-  done?: number;
-  error?: string;
+export interface Collection {
+  id: string;
+  items: number;
+  documents: number;
+  facts: number;
+  writable: boolean;
 }
 
-export interface MemoryItem {
-  kind: 'knowledge' | 'fact' | 'episode';
-  id: string;
+export interface NewDocument {
+  // Names it within its collection: the same source again takes its place.
+  source: string;
   text: string;
+  format?: 'text' | 'markdown' | 'html';
+  collection?: string;
+  metadata?: Record<string, string>;
+}
+
+export interface MemoryDocument {
+  source: string;
+  chunks: number;
+  written_at: string;
+  writer: string;
+  metadata?: Record<string, string>;
+}
+
+export interface Job {
+  id: string;
+  collection: string;
+  source: string;
+  status: 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
+  chunks_done: number;
+  // 0 until it is known.
+  chunks: number;
+  changed?: boolean;
+  removed?: number;
+  error?: { code: string; message: string };
+  created_at: string;
+  ended_at?: string;
+}
+
+export interface Removed {
+  removed: number;
+  prompt_parts?: number;
+}
+
+export type MemoryKind = 'chunk' | 'fact' | 'turn';
+
+export interface MemoryItem {
+  id: string;
+  collection: string;
+  kind: MemoryKind;
   source?: string;
-  near: 'high' | 'medium' | 'low';
+  place?: number;
+  heading_path?: string[];
+  text: string;
+  time: string;
+  valid_until?: string;
+  superseded_by?: string;
+  sources?: string[];
+  metadata?: Record<string, string>;
+  writer: string;
+  // Of what was searched for.
+  score?: number;
+  tokens?: number;
+}
+
+export interface MemorySearch {
+  query: string;
+  collections?: string[];
+  top_k?: number;
+  min_score?: number;
+  max_tokens?: number;
+  hybrid?: boolean;
+  neighbours?: number;
+  kinds?: MemoryKind[];
+  as_of?: string;
+}
+
+export interface Fact {
+  id: string;
+  collection: string;
+  text: string;
+  valid_from: string;
+  valid_until?: string;
+  superseded_by?: string;
+  // The messages that said it.
+  sources?: string[];
+  writer: string;
+}
+
+export interface Episode {
+  id: string;
+  session: string;
+  branch: string;
+  span: { first: number; last: number };
+  opened_at: string;
+  closed_at: string;
+  end_reason: string;
+  summary?: string;
+  key_facts?: string[];
+  message_count?: number;
+  turn_count?: number;
+}
+
+export interface NewProcedure {
+  name: string;
+  description: string;
+  trigger?: string;
+  steps?: { instruction: string; tool?: string }[];
+  approved?: boolean;
+  agent?: string;
+}
+
+export interface Procedure {
+  name: string;
+  description: string;
+  trigger?: string;
+  steps: { instruction: string; tool?: string }[];
+  approved: boolean;
+  learned: boolean;
+  writer: string;
+  changed_at: string;
+}
+
+export interface WorkflowGraph {
+  start: string;
+  nodes: { id: string; kind: string; agent?: string; internal?: boolean }[];
+  edges: { from: string; to: string; kind: string; label?: string }[];
 }
 
 export interface Workflow {
   id: string;
-  name?: string;
-  description?: string;
-  graph?: {
-    nodes: { id: string; name?: string; kind?: string }[];
-    edges: { from: string; to: string; label?: string }[];
-  };
+  name: string;
+  participants: string[];
+  warnings?: string[];
+  // Why it cannot run.
+  error?: { code: string; message: string };
+  graph?: WorkflowGraph;
+}
+
+export interface NewRun {
+  message?: string;
+  session?: string;
+  branch?: string;
+  handle?: string;
+  exact?: boolean;
+  internal?: boolean;
+}
+
+export interface InfoRequest {
+  id: string;
+  node: string;
+  data: Json;
+  asked_at: string;
+}
+
+export type RunStatus = 'running' | 'waiting' | 'completed' | 'cancelled' | 'failed';
+
+export interface RunOutcome {
+  run: string;
+  workflow: string;
+  session: string;
+  branch: string;
+  status: 'completed' | 'waiting' | 'cancelled';
+  supersteps: number;
+  text: string;
+  outputs: { node: string; data: Json }[];
+  requests: InfoRequest[];
+  handle: string;
+}
+
+export interface Run {
+  run: string;
+  workflow: string;
+  session: string;
+  branch: string;
+  status: RunStatus;
+  live: boolean;
+  supersteps: number;
+  started_at: string;
+  last_activity: string;
+  requests: InfoRequest[];
+  checkpoint: string;
+  forked_from?: string;
+}
+
+export interface Checkpoint {
+  id: string;
+  parent?: string;
+  superstep: number;
+  status: RunStatus;
+  revision: number;
+  time: string;
 }

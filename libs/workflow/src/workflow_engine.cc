@@ -20,6 +20,7 @@ Error no_store() {
 StoredRun stored_run(const SessionKey& key, const FoldedCheckpoint& folded) {
   const Checkpoint& checkpoint = folded.checkpoint;
   return {.key = key,
+          .branch = checkpoint.facts.branch,
           .run = checkpoint.facts.run,
           .workflow = checkpoint.facts.workflow,
           .status = checkpoint.state.status,

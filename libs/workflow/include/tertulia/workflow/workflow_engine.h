@@ -86,6 +86,8 @@ struct WorkflowOptions {
 
 struct StoredRun {
   SessionKey key;
+  // Where its words are.
+  BranchId branch;
   std::string run;
   std::string workflow;
   WorkflowStatus status = WorkflowStatus::kRunning;

@@ -1,0 +1,417 @@
+#include "ingest_jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tertulia/conversation/branch_rules.h"
+
+#include "ingest_record.h"
+
+namespace tertulia {
+namespace {
+
+constexpr std::size_t kJobPage = 1'000;
+
+Error no_job(const std::string& id) {
+  return Error(ErrorCode::kNotFound, "there is no job '" + id.substr(0, 64) + "'").with("param", "job");
+}
+
+bool is_gone(const Error& error) {
+  return error.code() == ErrorCode::kNoSession || error.code() == ErrorCode::kNotFound;
+}
+
+RecordQuery records_in(const SessionKey& key, RecordKind kind) {
+  return {.tenant = key.tenant, .owner = key.owner, .session = key.session, .kind = kind, .limit = kJobPage};
+}
+
+// Every record that the query gives; none if the session is not there.
+Result<std::vector<StoredRecord>> read_every(Store& store, RecordQuery query) {
+  std::vector<StoredRecord> all;
+  do {
+    Result<RecordPage> page = read_records(store, query);
+    if (!page && is_gone(page.error())) return all;
+    if (!page) return std::move(page).error();
+    for (StoredRecord& record : page->records) all.push_back(std::move(record));
+    query.cursor = std::move(page->next);
+  } while (!query.cursor.empty());
+  return all;
+}
+
+}  // namespace
+
+IngestJobs::IngestJobs(SemanticMemory& memory, Store& store, Env& env)
+    : memory_(memory), store_(store), env_(env), ids_(env.clock(), env.random()) {
+  recover();
+  thread_ = std::thread([this] { work(); });
+}
+
+IngestJobs::~IngestJobs() {
+  std::vector<LivePtr> all;
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    for (const auto& [id, live] : live_) all.push_back(live);
+  }
+  wake_.notify_all();
+  for (const LivePtr& live : all) live->cancel.cancel(CancelReason::kShutdown);
+  thread_.join();
+  // Nobody waits for what will not come.
+  for (const LivePtr& live : all) {
+    for (auto& [seen, told] : live->watchers) told(live->job);
+  }
+}
+
+// What an earlier process has left, of every tenant, in the order in which it came.
+void IngestJobs::recover() {
+  std::vector<LivePtr> found;
+  SessionQuery query{.tenant = {}, .unfinished = true, .own_too = true, .limit = kJobPage};
+  do {
+    Result<SessionPage> page = tertulia::list(store_, query);
+    if (!page) {
+      log_.error("documents that were not ingested could not be listed",
+                 {{"code", name_of(page.error().code())}});
+      return;
+    }
+    for (const SessionSummary& session : page->sessions) {
+      if (session.key != ingest_session(session.key.tenant, session.key.owner)) continue;
+      if (const Result<void> read = recover_session(session.key, found); !read) {
+        log_.error("documents that were not ingested could not be read",
+                   {{"code", name_of(read.error().code())}});
+      }
+    }
+    query.cursor = std::move(page->next);
+  } while (!query.cursor.empty());
+  std::ranges::sort(found, {}, [](const LivePtr& live) { return live->job.id; });
+  MutexLock lock(mutex_);
+  for (LivePtr& live : found) {
+    live_[live->job.id] = live;
+    queue_.push_back(std::move(live));
+  }
+}
+
+Result<void> IngestJobs::recover_session(const SessionKey& key, std::vector<LivePtr>& found) {
+  TERTULIA_TRY_AS(const std::vector<StoredRecord> records,
+                  read_every(store_, records_in(key, RecordKind::kJournal)));
+  for (const StoredRecord& stored : records) {
+    if (stored.record.name != kPendingName) continue;
+    TERTULIA_TRY_AS(IngestJob job, parse_job(stored.record.payload));
+    auto live = std::make_shared<Live>();
+    live->tenant = key.tenant;
+    live->user = key.owner;
+    live->job = std::move(job);
+    found.push_back(std::move(live));
+  }
+  return {};
+}
+
+Result<void> IngestJobs::put_session(const SessionKey& key) {
+  const Time now = env_.clock().now();
+  Session session{.id = key.session, .tenant = key.tenant, .owner = key.owner};
+  session.created_at = now;
+  BranchHead main{.id = main_branch(), .created_at = now, .last_activity = now};
+  Result<Revision> made =
+      commit(store_, {.key = key,
+                      .expected = std::nullopt,
+                      .conditions = {},
+                      .changes = {PutSession{std::move(session)}, PutBranch{std::move(main)}},
+                      .time = now});
+  if (made || made.error().code() == ErrorCode::kSessionExists) return {};
+  return std::move(made).error();
+}
+
+Result<std::optional<IngestJob>> IngestJobs::known_by_key(const IngestRequest& request) {
+  if (request.key.empty()) return std::optional<IngestJob>();
+  const SessionKey key = ingest_session(request.tenant, request.user);
+  RecordQuery query = records_in(key, RecordKind::kSubmission);
+  query.scope = key_stream(request.key).scope;
+  TERTULIA_TRY_AS(const std::vector<StoredRecord> records, read_every(store_, query));
+  if (records.empty()) return std::optional<IngestJob>();
+  if (records.front().record.name != request.hash) {
+    return Error(ErrorCode::kKeyReuse, "this Idempotency-Key was used for another document; use a new one");
+  }
+  Result<IngestJob> job = find(request.tenant, request.user, records.front().record.payload);
+  if (!job) return std::move(job).error();
+  return std::optional<IngestJob>(*std::move(job));
+}
+
+Result<IngestJob> IngestJobs::submit(IngestRequest request) {
+  TERTULIA_TRY(check_writer(request.writer));
+  if (request.document.source.empty()) {
+    return Error(ErrorCode::kMissingField, "the document names no source; say where it is from")
+        .with("param", "source");
+  }
+  TERTULIA_TRY_AS(std::optional<IngestJob> known, known_by_key(request));
+  if (known) return *std::move(known);
+  auto live = std::make_shared<Live>();
+  live->tenant = request.tenant;
+  live->user = request.user;
+  live->job = {.id = ids_.make().text(),
+               .collection = request.collection,
+               .source = request.document.source,
+               .format = request.document.format,
+               .metadata = std::move(request.metadata),
+               .writer = std::move(request.writer),
+               .created_at = env_.clock().now()};
+  const IngestJob job = live->job;
+  {
+    MutexLock lock(mutex_);
+    const auto waiting = std::ranges::count_if(queue_, [&](const LivePtr& one) {
+      return one->tenant == request.tenant && one->user == request.user;
+    });
+    if (static_cast<std::size_t>(waiting) >= kMaxWaitingJobs) {
+      return Error(ErrorCode::kQueueFull, "256 documents of this user wait already; try again later")
+          .with("limit", static_cast<std::int64_t>(kMaxWaitingJobs));
+    }
+  }
+  const SessionKey key = ingest_session(request.tenant, request.user);
+  TERTULIA_TRY(put_session(key));
+  Note noted{.key = key, .conditions = {}, .changes = {}};
+  noted.changes.emplace_back(AddRecord{{.stream = bytes_stream(job.id),
+                                        .number = 1,
+                                        .time = job.created_at,
+                                        .key = job.id,
+                                        .name = std::string(name_of(job.format)),
+                                        .payload = std::move(request.document.bytes)}});
+  noted.changes.emplace_back(AddRecord{{.stream = pending_stream(job.id),
+                                        .number = 1,
+                                        .time = job.created_at,
+                                        .key = job.id,
+                                        .name = std::string(kPendingName),
+                                        .payload = to_text(job)}});
+  if (!request.key.empty()) {
+    noted.changes.emplace_back(AddRecord{{.stream = key_stream(request.key),
+                                          .number = 1,
+                                          .time = job.created_at,
+                                          .key = {},
+                                          .name = request.hash,
+                                          .payload = job.id}});
+  }
+  if (Result<void> stored = note(store_, std::move(noted)); !stored) {
+    const bool raced = !request.key.empty() && stored.error().code() == ErrorCode::kRevisionConflict;
+    if (!raced) return std::move(stored).error();
+    // Somebody else came first with the same key.
+    TERTULIA_TRY_AS(known, known_by_key(request));
+    if (known) return *std::move(known);
+    return std::move(stored).error();
+  }
+  {
+    MutexLock lock(mutex_);
+    live_[job.id] = live;
+    queue_.push_back(live);
+  }
+  wake_.notify_all();
+  return job;
+}
+
+void IngestJobs::work() {
+  while (true) {
+    LivePtr next;
+    {
+      MutexLock lock(mutex_);
+      while (!stopping_ && queue_.empty()) wake_.wait(mutex_);
+      if (stopping_) return;
+      next = queue_.front();
+      queue_.pop_front();
+    }
+    ingest(next);
+  }
+}
+
+void IngestJobs::ingest(const LivePtr& live) {
+  RecordQuery query = records_in(ingest_session(live->tenant, live->user), RecordKind::kAsset);
+  query.scope = live->job.id;
+  Result<std::vector<StoredRecord>> bytes = read_every(store_, query);
+  if (bytes && bytes->empty()) bytes = no_job(live->job.id);
+  change(live, [](IngestJob& job) { job.status = JobStatus::kRunning; });
+  Result<IngestReport> report = IngestReport();
+  if (bytes) {
+    const IngestJob& job = live->job;
+    report = memory_.ingest(
+        job.collection, {job.source, job.format, std::move(bytes->front().record.payload)}, job.writer,
+        {.progress =
+             [&](const IngestProgress& now) { change(live, [&](IngestJob& one) { one.progress = now; }); },
+         .cancel = live->cancel.token(),
+         .metadata = job.metadata});
+  } else {
+    report = bytes.error();
+  }
+  const std::optional<CancelReason> stopped = live->cancel.token().reason();
+  // The next process goes on with it.
+  if (!report && stopped == CancelReason::kShutdown) return;
+  change(live, [&](IngestJob& job) {
+    job.status = report ? JobStatus::kDone : stopped ? JobStatus::kCancelled : JobStatus::kFailed;
+    job.ended_at = env_.clock().now();
+    if (report) {
+      job.report = *report;
+      job.progress = {.chunks_done = report->chunks, .chunks = report->chunks};
+    } else if (!stopped) {
+      job.error_code = name_of(report.error().code());
+      job.error_message = report.error().message();
+    }
+    // Those who wait are told when it is durable.
+    --job.version;
+  });
+  end(live);
+}
+
+void IngestJobs::change(const LivePtr& live, const std::function<void(IngestJob&)>& how) {
+  std::vector<std::function<void(IngestJob)>> told;
+  IngestJob job;
+  {
+    MutexLock lock(mutex_);
+    how(live->job);
+    ++live->job.version;
+    job = live->job;
+    std::erase_if(live->watchers, [&](auto& watcher) {
+      if (job.version <= watcher.first) return false;
+      told.push_back(std::move(watcher.second));
+      return true;
+    });
+  }
+  for (const auto& one : told) one(job);
+}
+
+// The end of a job is durable before anybody is told. If it cannot be, the next process ingests it again,
+// which changes nothing.
+void IngestJobs::end(const LivePtr& live) {
+  const SessionKey key = ingest_session(live->tenant, live->user);
+  const IngestJob job = live->job;
+  Note noted{.key = key, .conditions = {}, .changes = {}};
+  noted.changes.emplace_back(AddRecord{{.stream = ended_stream(job.id),
+                                        .number = 1,
+                                        .time = job.ended_at.value_or(job.created_at),
+                                        .key = job.id,
+                                        .name = std::string(kEndedName),
+                                        .payload = to_text(job)}});
+  noted.changes.emplace_back(DropRecords{.stream = pending_stream(job.id)});
+  noted.changes.emplace_back(DropRecords{.stream = bytes_stream(job.id)});
+  Result<void> stored = note(store_, std::move(noted));
+  if (stored) stored = prune(key);
+  if (!stored && !is_gone(stored.error())) {
+    log_.warn("the end of an ingestion could not be stored", {{"code", name_of(stored.error().code())}});
+  }
+  change(live, [](IngestJob&) {});
+  {
+    MutexLock lock(mutex_);
+    recent_.push_back(job.id);
+    if (recent_.size() > kKeptJobs) {
+      live_.erase(recent_.front());
+      recent_.pop_front();
+    }
+  }
+  wake_.notify_all();
+}
+
+Result<void> IngestJobs::prune(const SessionKey& key) {
+  RecordQuery query = records_in(key, RecordKind::kSubmission);
+  query.name = std::string(kEndedName);
+  TERTULIA_TRY_AS(std::vector<StoredRecord> ended, read_every(store_, query));
+  if (ended.size() <= kKeptJobs) return {};
+  // Ids rise with time.
+  std::ranges::sort(ended, {}, [](const StoredRecord& one) { return one.record.key; });
+  Note noted{.key = key, .conditions = {}, .changes = {}};
+  for (std::size_t i = 0; i + kKeptJobs < ended.size(); ++i) {
+    noted.changes.emplace_back(DropRecords{.stream = ended[i].record.stream});
+  }
+  return note(store_, std::move(noted));
+}
+
+std::optional<IngestJob> IngestJobs::live_job(const TenantId& tenant, const OwnerId& user,
+                                              const std::string& id) {
+  MutexLock lock(mutex_);
+  const auto found = live_.find(id);
+  if (found == live_.end() || found->second->tenant != tenant || found->second->user != user) {
+    return std::nullopt;
+  }
+  return found->second->job;
+}
+
+Result<IngestJob> IngestJobs::find(const TenantId& tenant, const OwnerId& user, const std::string& id) {
+  if (std::optional<IngestJob> job = live_job(tenant, user, id)) return *std::move(job);
+  if (!Uuid::parse(id)) return no_job(id);
+  RecordQuery query = records_in(ingest_session(tenant, user), RecordKind::kSubmission);
+  query.scope = id;
+  TERTULIA_TRY_AS(const std::vector<StoredRecord> ended, read_every(store_, query));
+  if (ended.empty()) return no_job(id);
+  return parse_job(ended.front().record.payload);
+}
+
+Result<std::vector<IngestJob>> IngestJobs::list(const TenantId& tenant, const OwnerId& user) {
+  RecordQuery query = records_in(ingest_session(tenant, user), RecordKind::kSubmission);
+  query.name = std::string(kEndedName);
+  TERTULIA_TRY_AS(const std::vector<StoredRecord> ended, read_every(store_, query));
+  std::map<std::string, IngestJob, std::greater<>> jobs;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [id, live] : live_) {
+      if (live->tenant == tenant && live->user == user) jobs[id] = live->job;
+    }
+  }
+  for (const StoredRecord& stored : ended) {
+    TERTULIA_TRY_AS(IngestJob job, parse_job(stored.record.payload));
+    jobs[job.id] = std::move(job);
+  }
+  std::vector<IngestJob> list;
+  list.reserve(jobs.size());
+  for (auto& [id, job] : jobs) list.push_back(std::move(job));
+  return list;
+}
+
+Result<IngestJob> IngestJobs::cancel(const TenantId& tenant, const OwnerId& user, const std::string& id) {
+  LivePtr live;
+  bool waits = false;
+  {
+    MutexLock lock(mutex_);
+    const auto found = live_.find(id);
+    if (found != live_.end() && found->second->tenant == tenant && found->second->user == user) {
+      live = found->second;
+      waits = std::erase(queue_, live) > 0;
+    }
+  }
+  if (!live) return find(tenant, user, id);
+  live->cancel.cancel(CancelReason::kUser);
+  if (waits) {
+    change(live, [&](IngestJob& job) {
+      job.status = JobStatus::kCancelled;
+      job.ended_at = env_.clock().now();
+      --job.version;
+    });
+    end(live);
+  }
+  MutexLock lock(mutex_);
+  return live->job;
+}
+
+void IngestJobs::drop_user(const TenantId& tenant, const OwnerId& user) {
+  std::vector<std::string> ids;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [id, live] : live_) {
+      if (live->tenant == tenant && live->user == user) ids.push_back(id);
+    }
+  }
+  for (const std::string& id : ids) (void)cancel(tenant, user, id);
+  MutexLock lock(mutex_);
+  for (const std::string& id : ids) {
+    while (!stopping_ && live_.contains(id) && !live_.find(id)->second->job.ended()) wake_.wait(mutex_);
+    live_.erase(id);
+    std::erase(recent_, id);
+  }
+}
+
+void IngestJobs::when_changed(const IngestJob& job, std::uint64_t seen, std::function<void(IngestJob)> told) {
+  IngestJob now = job;
+  {
+    MutexLock lock(mutex_);
+    if (const auto found = live_.find(job.id); found != live_.end() && !stopping_) {
+      now = found->second->job;
+      if (now.version <= seen && !now.ended()) {
+        found->second->watchers.emplace_back(seen, std::move(told));
+        return;
+      }
+    }
+  }
+  told(std::move(now));
+}
+
+}  // namespace tertulia

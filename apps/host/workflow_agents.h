@@ -1,0 +1,20 @@
+// A workflow from its file, with agents that have the models of the configuration. The command line and the
+// server share it.
+#pragma once
+
+#include <string>
+
+#include "tertulia/agent/agent_definition.h"
+#include "tertulia/base/env.h"
+#include "tertulia/base/result.h"
+#include "tertulia/workflow/workflow.h"
+
+#include "host_plan.h"
+
+namespace tertulia {
+
+// kNotFound if there is no such file; errors of read_workflow and of the models.
+Result<Workflow> load_workflow(const WorkflowSource& source, const HostPlan& plan,
+                               const Environment& environment, Env& env = real_env());
+
+}  // namespace tertulia
