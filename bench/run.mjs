@@ -20,6 +20,7 @@ const groups = {
   store: [[`${bin}/bench_store`, 'build']],
   view: [[`${bin}/bench_view`], ['node', 'bench/memory/trim.mjs']],
   server: [['node', 'bench/server/run.mjs', bin]],
+  web: [['node', 'bench/web/run.mjs', `${bin}/tertulia`]],
   rivals: [['node', 'bench/rivals/run.mjs', '--all']],
 };
 

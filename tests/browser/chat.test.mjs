@@ -91,20 +91,52 @@ export default {
     await answered(page, 'You said: C');
   },
 
-  async 'the first message can be said anew, too'({ base, window }) {
+  async 'the first message can be said anew, and all beginnings are one conversation'({ base, window }) {
     const page = await (await window()).tab();
+    const list = page.getByRole('navigation');
     await open(page, base);
     await say(page, 'First try');
     await answered(page, 'You said: First try');
-    await page.locator('.said').hover();
-    await page.getByRole('button', { name: 'Edit message' }).click();
-    await page.getByRole('textbox', { name: 'Edit message' }).fill('Second try');
-    await page.keyboard.press('Enter');
-    await answered(page, 'You said: Second try');
+    const edit = async (text) => {
+      await page.locator('.said').hover();
+      await page.getByRole('button', { name: 'Edit message' }).click();
+      await page.getByRole('textbox', { name: 'Edit message' }).fill(text);
+      await page.keyboard.press('Enter');
+      await answered(page, `You said: ${text}`);
+    };
+    await edit('Second try');
     await page.locator('.switcher', { hasText: '2/2' }).waitFor();
     await page.getByRole('button', { name: 'Previous version' }).click();
     await answered(page, 'You said: First try');
+    await page.locator('.switcher', { hasText: '1/2' }).waitFor();
     assert.equal(await page.locator('.sessions li').count(), 1);
+    await page.locator('.sessions li.here').waitFor();
+    await page.getByRole('button', { name: 'Branches', exact: true }).click();
+    const beginnings = page.getByRole('list', { name: 'Beginnings' });
+    await beginnings.getByText('Second try').click();
+    await answered(page, 'You said: Second try');
+    // A name that was given stays with the conversation.
+    await list.getByRole('button', { name: /More for/ }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'Name of the conversation' }).fill('Tries');
+    await page.keyboard.press('Enter');
+    await list.getByRole('link', { name: 'Tries' }).waitFor();
+    await edit('Third try');
+    await page.locator('.switcher', { hasText: '3/3' }).waitFor();
+    assert.equal(await page.locator('.sessions li').count(), 1);
+    await list.getByRole('link', { name: 'Tries' }).waitFor();
+    await beginnings.getByRole('button', { name: 'More for beginning 1' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.locator('.switcher', { hasText: '2/2' }).waitFor();
+    // Deleting the conversation means all of it.
+    await list.getByRole('button', { name: 'More for Tries' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByText('the other way it was begun').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await list.getByText('Conversations you begin are kept here.').waitFor();
+    await page.reload();
+    await list.getByText('Conversations you begin are kept here.').waitFor();
   },
 
   async 'a permission is asked, and the other tab can give it'({ base, model, window }) {
@@ -237,18 +269,6 @@ export default {
     await answered(page, 'You said: Left');
     assert.deepEqual(await questions(page), ['Common', 'Right', 'Left']);
     await page.getByText('1 turn was taken over.').waitFor();
-  },
-
-  async 'a text file goes along with a message'({ base, model, window }) {
-    const page = await (await window()).tab();
-    await open(page, base);
-    await page.locator('input[type=file]').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('buy milk') });
-    await page.getByRole('list', { name: 'Files to send' }).getByText('notes.txt').waitFor();
-    model.plan('Milk it is.');
-    await say(page, 'What do I need?');
-    await answered(page, 'Milk it is.');
-    assert.match(JSON.stringify(model.asked.at(-1).messages), /notes\.txt.*buy milk/);
-    assert.match((await questions(page))[0], /What do I need\?[^]*buy milk/);
   },
 
   async 'a message that steers is heard by the running turn'({ base, model, window }) {

@@ -2,11 +2,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { answered, open, say } from './page.mjs';
+import { workflows } from './workflows.test.mjs';
 import { openBrowser, World } from './world.mjs';
 
 const out = process.argv[4];
 mkdirSync(out, { recursive: true });
-const world = await World.begin();
+const world = await World.begin({ settings: workflows });
 const { model, base } = world;
 const browser = await openBrowser();
 const take = async (page, name) => {
@@ -51,6 +52,56 @@ async function conversation(page) {
   await answered(page, 'Porto, if you ask');
 }
 
+const post = async (path, body) => {
+  const response = await fetch(`${base}/api/v1/memory${path}`, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
+  if (!response.ok) throw new Error(await response.text());
+};
+
+const kManual = `# Opening hours\n\nThe shop opens at nine on weekdays and at ten on Saturdays.\n\n# Returns\n\nBring the receipt within thirty days.\n`;
+
+async function remembered() {
+  await post('/facts', { text: 'I live in Madrid', valid_from: '2021-05-01T00:00:00Z' });
+  await post('/facts', { text: 'I live in Lisbon', valid_from: '2025-03-01T00:00:00Z' });
+  await post('/facts', { text: 'My dog is called Rex' });
+  await post('/facts', { text: 'I prefer short answers' });
+  await post('/documents?wait=true', { source: 'manual.md', text: kManual, format: 'markdown' });
+  await post('/procedures', { name: 'refund', description: 'Giving money back', trigger: 'refund|money back', approved: false, steps: [{ instruction: 'Ask for the receipt' }, { instruction: 'Look at the date', tool: 'clock' }] });
+}
+
+async function memory(page, colorScheme) {
+  for (const part of ['facts', 'documents', 'procedures']) {
+    await page.goto(`${base}/#/memory/${part}`);
+    await page.locator('.memory .cards > li').first().waitFor();
+    if (part === 'facts') await page.getByText('Something else was true before').click();
+    await take(page, `memory-${part}-${colorScheme}`);
+  }
+  await page.getByRole('searchbox', { name: 'Search memory' }).fill('When does the shop open?');
+  await page.keyboard.press('Enter');
+  await page.locator('.score').first().waitFor();
+  await take(page, `memory-search-${colorScheme}`);
+}
+
+async function workflow(page, colorScheme) {
+  await page.goto(`${base}/#/workflows/review`);
+  await page.locator('[data-node=writer]').waitFor();
+  model.plan('Porto is an old city at the mouth of the Douro, and its bridges are younger than they look.');
+  const critic = model.speech().say('The **second half** is vague: which bridges, and ');
+  await page.getByRole('textbox', { name: 'Message to the workflow' }).fill('A short text about the bridges of Porto');
+  await page.keyboard.press('Enter');
+  await page.locator('.speech', { hasText: 'vague' }).waitFor();
+  await page.locator('.checkpoints li').nth(1).waitFor();
+  await take(page, `workflow-${colorScheme}`);
+  critic.say('how old?').end();
+  await page.getByText('Open it as a conversation').waitFor();
+  model.plan('Porto has six bridges over the Douro.');
+  await page.goto(`${base}/#/workflows/checked`);
+  await page.getByRole('textbox', { name: 'Message to the workflow' }).fill('How many bridges has Porto?');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Approve' }).waitFor();
+  await take(page, `workflow-question-${colorScheme}`);
+}
+
+await remembered();
 for (const colorScheme of ['light', 'dark']) {
   const { tab, context } = await browser.window({ colorScheme, viewport: { width: 1280, height: 800 } });
   const page = await tab();
@@ -67,11 +118,20 @@ for (const colorScheme of ['light', 'dark']) {
   await page.locator('.budget').waitFor();
   await take(page, `context-${colorScheme}`);
   const address = page.url();
+  const other = await tab();
+  await memory(other, colorScheme);
+  await workflow(other, colorScheme);
+  await other.close();
   const phone = await browser.window({ colorScheme, viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true });
   const small = await phone.tab();
   await small.goto(address);
   await answered(small, 'Porto, if you ask');
   await take(small, `phone-${colorScheme}`);
+  for (const part of ['memory/facts', 'workflows/checked']) {
+    await small.goto(`${base}/#/${part}`);
+    await small.locator('.cards > li, .past-runs li').first().waitFor();
+    await take(small, `phone-${part.split('/')[0]}-${colorScheme}`);
+  }
   await phone.context.close();
   const host = await tab();
   await host.goto(`${base}/widget/demo.html`);

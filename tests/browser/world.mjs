@@ -18,7 +18,7 @@ export const kChromium = process.env.TERTULIA_CHROMIUM ?? '/usr/bin/chromium';
 const kPatience = 60_000;
 
 export class World {
-  #folder = mkdtempSync(join(tmpdir(), 'tertulia-browser-'));
+  folder = mkdtempSync(join(tmpdir(), 'tertulia-browser-'));
 
   static async begin({ settings = '' } = {}) {
     const world = new World();
@@ -33,15 +33,15 @@ export class World {
   }
 
   async start() {
-    const config = join(this.#folder, 'tertulia.toml');
+    const config = join(this.folder, 'tertulia.toml');
     writeFileSync(
       config,
       `[model]\nname = "test"\n\n[models.test]\nprovider = "openai-compatible"\nmodel = "test"\nbase_url = "${this.model.address}"\n\n` +
         `[agents.default]\nname = "Companion"\nmodel = "test"\npermissions = { read_only = "ask" }\n\n${this.settings}`,
     );
-    const environment = { PATH: process.env.PATH, HOME: this.#folder, LC_ALL: 'C.UTF-8' };
+    const environment = { PATH: process.env.PATH, HOME: this.folder, LC_ALL: 'C.UTF-8' };
     for (const name of Object.keys(process.env)) if (/^(ASAN|UBSAN|TSAN|LSAN)_/.test(name)) environment[name] = process.env[name];
-    this.process = spawn(program, ['--config', config, '--data', join(this.#folder, 'data'), '--json', 'serve', '--port', String(this.port)], {
+    this.process = spawn(program, ['--config', config, '--data', join(this.folder, 'data'), '--json', 'serve', '--port', String(this.port)], {
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -56,8 +56,8 @@ export class World {
 
   // Another command of the program on the same data; what it prints, as JSON.
   run(...command) {
-    const where = ['--config', join(this.#folder, 'tertulia.toml'), '--data', join(this.#folder, 'data'), '--json'];
-    const { status, stdout, stderr } = spawnSync(program, [...where, ...command], { env: { PATH: process.env.PATH, HOME: this.#folder }, encoding: 'utf8' });
+    const where = ['--config', join(this.folder, 'tertulia.toml'), '--data', join(this.folder, 'data'), '--json'];
+    const { status, stdout, stderr } = spawnSync(program, [...where, ...command], { env: { PATH: process.env.PATH, HOME: this.folder }, encoding: 'utf8' });
     if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${stderr}`);
     return JSON.parse(stdout);
   }
@@ -72,7 +72,7 @@ export class World {
     this.process.kill('SIGKILL');
     await this.ended;
     this.model.close();
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 

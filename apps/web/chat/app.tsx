@@ -2,15 +2,18 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
+import { Preview } from './attachments.tsx';
 import { ChatView } from './chat_view.tsx';
 import { Dialogs } from './dialogs.tsx';
 import { Inspector, inspectorTab } from './inspector.tsx';
-import { MemoryPage } from './memory_page.tsx';
+import { lazy } from './lazy.tsx';
 import { Sidebar, sidebarOpen } from './sidebar.tsx';
 import { conversation, newConversation, page } from './state/place.ts';
 import { keyWanted, reachable } from './state/server.ts';
 import { dismiss, toasts } from './state/toasts.ts';
-import { WorkflowsPage } from './workflows_page.tsx';
+
+const MemoryPage = lazy('Memory', () => import('./memory/memory_page.tsx').then((part) => part.MemoryPage));
+const WorkflowsPage = lazy('Workflows', () => import('./workflow/workflows_page.tsx').then((part) => part.WorkflowsPage));
 
 export const online = signal(navigator.onLine);
 window.addEventListener('online', () => (online.value = true));
@@ -33,6 +36,7 @@ export function App() {
       </main>
       {here === 'chat' && <Inspector />}
       <Dialogs />
+      <Preview />
       <div class="toasts" role="status" aria-live="polite">
         {toasts.value.map((toast) => (
           <div key={toast.id} class={`toast ${toast.tone}`}>

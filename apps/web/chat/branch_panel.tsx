@@ -1,14 +1,16 @@
 // The branches as a tree: to look at, to jump in, to compare and to take over what another one said.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { branchName, branchTrees, type TreeNode } from '../shared/branches.ts';
 import { textOf } from '../shared/blocks.ts';
-import type { Diff, Message } from '../shared/client.ts';
+import type { Diff, Message, Session } from '../shared/client.ts';
 import { Icon } from '../shared/icons.tsx';
+import { clockTime } from '../shared/words.ts';
 import { ask } from './dialogs.tsx';
 import { Menu } from './menu.tsx';
 import type { Conversation } from './state/conversation.ts';
 import { goTo, trying } from './state/place.ts';
 import { asking, server } from './state/server.ts';
+import { deleteBeginning, familyOf, loadFamily, titleOf } from './state/session_list.ts';
 import { say } from './state/toasts.ts';
 
 export function BranchPanel({ here }: { here: Conversation }) {
@@ -26,6 +28,7 @@ export function BranchPanel({ here }: { here: Conversation }) {
           <Node key={node.branch.id} here={here} node={node} compare={(other) => trying(compare(other))} />
         ))}
       </ul>
+      <Beginnings here={here} />
       {here.branches.length === 1 && (
         <p class="hint">Edit a message or ask for another answer: the new way becomes a branch, and this one stays as it is.</p>
       )}
@@ -86,6 +89,48 @@ function Node({ here, node, compare }: { here: Conversation; node: TreeNode; com
         </ul>
       )}
     </li>
+  );
+}
+
+// Other sessions that are this conversation with another first message.
+function Beginnings({ here }: { here: Conversation }) {
+  const session = here.session.value;
+  const all = session ? familyOf(session) : [];
+  useEffect(() => {
+    if (session) loadFamily(session).catch(() => {});
+  }, [session?.id]);
+  if (all.length < 2) return null;
+  const remove = async (other: Session) => {
+    const yes = await ask({
+      title: 'Delete this beginning?',
+      text: `The conversation that begins with “${titleOf(other)}” is erased with its branches. The others stay.`,
+      action: 'Delete',
+      danger: true,
+    });
+    if (yes) await deleteBeginning(other.id);
+  };
+  return (
+    <section class="beginnings">
+      <h3>Begun {all.length} times</h3>
+      <ul class="tree" aria-label="Beginnings">
+        {all.map((other, index) => {
+          const current = other.id === session?.id;
+          return (
+            <li key={other.id}>
+              <div class={current ? 'node here' : 'node'}>
+                <button type="button" class="node-face" aria-current={current ? 'true' : undefined} onClick={() => goTo(other.id, 'main', 0)}>
+                  <b>{titleOf(other)}</b>
+                  <small>
+                    {index + 1} of {all.length} · {clockTime(other.created_at)}
+                  </small>
+                </button>
+                {!current && <Menu label={`More for beginning ${index + 1}`} items={[{ name: 'Delete', icon: 'trash', danger: true, run: () => trying(remove(other)) }]} />}
+              </div>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
   );
 }
 

@@ -1,28 +1,27 @@
 // The place to write.
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Part } from '../shared/client.ts';
 import { Icon } from '../shared/icons.tsx';
-import { bytesWord } from '../shared/words.ts';
+import { FilesToSend } from './attachments.tsx';
+import { DropPlace } from './drop_place.tsx';
 import { Menu } from './menu.tsx';
 import { editLast } from './message_row.tsx';
+import { addFiles, addFrom, attachments, clearFiles, kFileLimits, upload } from './state/attachments.ts';
 import type { Conversation } from './state/conversation.ts';
 import { beginConversation, trying } from './state/place.ts';
-import { agents, asking, server } from './state/server.ts';
+import { agents } from './state/server.ts';
 import { changeSettings, settings } from './state/settings.ts';
 import { say } from './state/toasts.ts';
 
 export const draft = signal('');
 
-const kLargestFile = 32 * 1024 * 1024;
 const kTallest = 240;
 
 export function Composer({ here }: { here: Conversation | undefined }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
-  const [files, setFiles] = useState<readonly File[]>([]);
   const [sending, setSending] = useState(false);
-  const [over, setOver] = useState(false);
+  const files = attachments.value;
   const busy = here?.busy.value ?? false;
   const text = draft.value;
   const something = text.trim() !== '' || files.length > 0;
@@ -38,10 +37,6 @@ export function Composer({ here }: { here: Conversation | undefined }) {
     if (!elsewhere && matchMedia('(hover: hover)').matches) field.current?.focus();
   }, [here?.id]);
 
-  const addFiles = (list: Iterable<File>) => {
-    const fitting = [...list].filter((file) => file.size <= kLargestFile || say(`${file.name} is larger than ${bytesWord(kLargestFile)}.`, 'bad'));
-    setFiles((before) => [...before, ...fitting].slice(0, 10));
-  };
   const send = async (how: 'queue' | 'steer') => {
     const said = text.trim();
     if (!something || sending) return;
@@ -53,10 +48,10 @@ export function Composer({ here }: { here: Conversation | undefined }) {
     }
     setSending(true);
     try {
-      const place = here ?? (await beginConversation(said || files[0]!.name));
+      const place = here ?? (await beginConversation(said || files[0]!.file.name));
       const parts = await upload(place.id, files);
       draft.value = '';
-      setFiles([]);
+      clearFiles();
       void place.send(said, parts, busy ? 'queue' : 'reject');
     } finally {
       setSending(false);
@@ -79,24 +74,10 @@ export function Composer({ here }: { here: Conversation | undefined }) {
   return (
     <form
       class="composer"
-      data-over={over}
       onSubmit={(event) => (event.preventDefault(), trying(send('queue')))}
-      onDragOver={(event) => (event.preventDefault(), setOver(true))}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => (event.preventDefault(), setOver(false), addFiles(event.dataTransfer?.files ?? []))}
     >
-      {files.length > 0 && (
-        <ul class="files" aria-label="Files to send">
-          {files.map((file, index) => (
-            <li key={index} class="file-chip">
-              <Icon name="file" size={16} /> {file.name} <small>{bytesWord(file.size)}</small>
-              <button type="button" class="icon-button" aria-label={`Remove ${file.name}`} onClick={() => setFiles(files.filter((_, at) => at !== index))}>
-                <Icon name="close" size={14} />
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      <DropPlace take={addFrom} words={`Drop files to send them: ${kFileLimits}`} />
+      <FilesToSend sending={sending} />
       <textarea
         ref={field}
         rows={1}
@@ -105,11 +86,11 @@ export function Composer({ here }: { here: Conversation | undefined }) {
         aria-label="Message"
         onInput={(event) => (draft.value = event.currentTarget.value)}
         onKeyDown={pressed}
-        onPaste={(event) => event.clipboardData?.files.length && addFiles(event.clipboardData.files)}
+        onPaste={(event) => event.clipboardData?.files.length && (event.preventDefault(), addFrom(event.clipboardData))}
       />
       <div class="composer-row">
         <input ref={chooser} type="file" multiple hidden onChange={(event) => (addFiles(event.currentTarget.files ?? []), (event.currentTarget.value = ''))} />
-        <button type="button" class="icon-button" aria-label="Add files" title="Add files" onClick={() => chooser.current?.click()}>
+        <button type="button" class="icon-button" aria-label="Add files" title={`Add files: ${kFileLimits}`} onClick={() => chooser.current?.click()}>
           <Icon name="clip" />
         </button>
         <AgentPicker />
@@ -132,30 +113,6 @@ export function Composer({ here }: { here: Conversation | undefined }) {
       </div>
     </form>
   );
-}
-
-// What is text goes along as text, which every model can read; the rest is kept as a file of the session.
-const kInline = 100_000;
-const isText = (file: File): boolean =>
-  file.size <= kInline && (/^text\/|json|xml|yaml|toml|javascript/.test(file.type) || /\.(md|txt|csv|log|toml|yaml|yml|ts|py|cc|h|rs|go|sh|sql)$/i.test(file.name));
-
-async function upload(session: string, files: readonly File[]): Promise<Part[]> {
-  return Promise.all(
-    files.map(async (file): Promise<Part> => {
-      if (isText(file)) return { kind: 'text', text: fenced(file.name, await file.text()) };
-      const { id, media_type } = await asking(server.addAsset(session, file));
-      return media_type.startsWith('image/')
-        ? { kind: 'image', media_type, asset: id }
-        : { kind: 'file', media_type, asset: id, address: file.name };
-    }),
-  );
-}
-
-// Between marks that do not stand in it.
-function fenced(name: string, text: string): string {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((marks) => marks.length));
-  const marks = '`'.repeat(longest + 1);
-  return `File ${name}:\n\n${marks}\n${text.replace(/\n?$/, '\n')}${marks}`;
 }
 
 function AgentPicker() {

@@ -32,7 +32,7 @@ export const openSettings = (): void => {
   settingsOpen.value = true;
 };
 
-function Modal({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+export function Modal({ title, close, class: name, children }: { title: string; close: () => void; class?: string; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const box = dialog.current!;
@@ -45,6 +45,7 @@ function Modal({ title, close, children }: { title: string; close: () => void; c
   return (
     <dialog
       ref={dialog}
+      class={name}
       aria-labelledby="dialog-title"
       onCancel={(event) => (event.preventDefault(), close())}
       onClick={(event) => event.target === dialog.current && close()}

@@ -1,30 +1,17 @@
 // A turn that is going on: what the person said, and the answer as it comes.
-import type { Part } from '../shared/client.ts';
 import { Icon } from '../shared/icons.tsx';
 import { Answer } from './answer.tsx';
+import { SentFiles } from './attachments.tsx';
 import { draft } from './composer.tsx';
 import type { Conversation, Exchange } from './state/conversation.ts';
 import { trying } from './state/place.ts';
 
-const nameOf = (part: Part): string => {
-  if (part.kind === 'text') return part.text.slice(5, part.text.indexOf(':'));
-  return ('address' in part && part.address) || ('media_type' in part ? part.media_type : '');
-};
-
-export function SaidRow({ exchange }: { exchange: Exchange }) {
+export function SaidRow({ here, exchange }: { here: Conversation; exchange: Exchange }) {
   if (!exchange.said && exchange.files.length === 0) return null;
   return (
     <article class={exchange.queued ? 'said queued' : 'said'} aria-label="You">
       <div class="bubble">
-        {exchange.files.length > 0 && (
-          <div class="attachments">
-            {exchange.files.map((part, index) => (
-              <span key={index} class="file-chip">
-                <Icon name="file" size={16} /> {nameOf(part)}
-              </span>
-            ))}
-          </div>
-        )}
+        <SentFiles session={here.id} files={exchange.files} />
         {exchange.said && <p>{exchange.said}</p>}
       </div>
       {exchange.queued && <small class="waits">waits for the answer before it</small>}

@@ -2,17 +2,18 @@
 import { memo } from './memo.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { alternativesAt } from '../shared/branches.ts';
-import { blocksOf, textOf } from '../shared/blocks.ts';
+import { blocksOf, saidOf, textOf } from '../shared/blocks.ts';
 import type { Message, Session } from '../shared/client.ts';
 import { CopyButton } from '../shared/copy_button.tsx';
 import { Icon } from '../shared/icons.tsx';
 import { clockTime } from '../shared/words.ts';
-import { Answer, Attachments } from './answer.tsx';
+import { Answer } from './answer.tsx';
+import { SentFiles } from './attachments.tsx';
 import { draft } from './composer.tsx';
 import { showTurn } from './inspector.tsx';
 import type { Conversation } from './state/conversation.ts';
 import { goTo, regenerate, sayAnew, trying } from './state/place.ts';
-import { rootOf, sessions } from './state/session_list.ts';
+import { familyOf, loadFamily } from './state/session_list.ts';
 
 export function MessageRow({ here, index }: { here: Conversation; index: number }) {
   // A row that is not here yet is drawn again when messages come in.
@@ -32,16 +33,16 @@ export function MessageRow({ here, index }: { here: Conversation; index: number 
 
 const UserRow = memo(function UserRow({ here, message }: { here: Conversation; message: Message }) {
   const [editing, setEditing] = useState(false);
-  const text = textOf(message);
+  const { said, files } = saidOf(message);
   if (editing) return <EditRow here={here} message={message} done={() => setEditing(false)} />;
   return (
     <article class="said" aria-label="You" data-index={message.index}>
       <div class="bubble" title={clockTime(message.time)}>
-        <Attachments here={here} blocks={blocksOf(message)} />
-        {text && <Said text={text} />}
+        <SentFiles session={here.id} files={files} />
+        {said && <Said text={said} />}
       </div>
       <div class="actions">
-        <CopyButton text={text} label="Copy message" />
+        <CopyButton text={said} label="Copy message" />
         <button type="button" class="icon-button edit" aria-label="Edit message" title="Edit: begins a new branch" disabled={here.busy.value} onClick={() => setEditing(true)}>
           <Icon name="edit" />
         </button>
@@ -69,20 +70,22 @@ function Said({ text }: { text: string }) {
 
 function EditRow({ here, message, done }: { here: Conversation; message: Message; done: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = useState(textOf(message));
+  const { said: before, files } = saidOf(message);
+  const [text, setText] = useState(before);
   useEffect(() => {
     field.current?.focus();
     field.current?.setSelectionRange(text.length, text.length);
   }, []);
-  const files = (message.parts ?? []).filter((part) => part.kind === 'image' || part.kind === 'file');
+  const nothing = !text.trim() && files.length === 0;
   const send = () => {
     const said = text.trim();
-    if (!said) return;
+    if (nothing) return;
     done();
-    trying(sayAnew(here, message.index, said, files, said.slice(0, 60)));
+    trying(sayAnew(here, message.index, said, files, said.slice(0, 60) || 'Said anew'));
   };
   return (
     <article class="said editing" aria-label="You, editing">
+      <SentFiles session={here.id} files={files} />
       <textarea
         ref={field}
         value={text}
@@ -102,7 +105,7 @@ function EditRow({ here, message, done }: { here: Conversation; message: Message
         <button type="button" class="plain" onClick={done}>
           Cancel
         </button>
-        <button type="button" class="solid" onClick={send} disabled={!text.trim()}>
+        <button type="button" class="solid" onClick={send} disabled={nothing}>
           Send
         </button>
       </div>
@@ -157,7 +160,11 @@ function firstOf(here: Conversation, message: Message): number | undefined {
 
 // ‹2/3›: the other ways that the conversation took at this message.
 function Switcher({ here, index }: { here: Conversation; index: number }) {
-  const ways = index === 0 ? variants(here.session.value) : branchWays(here, index);
+  const session = here.session.value;
+  const ways = index === 0 ? beginnings(session) : branchWays(here, index);
+  useEffect(() => {
+    if (index === 0 && session) loadFamily(session).catch(() => {});
+  }, [session?.id]);
   if (ways.go.length < 2) return null;
   const step = (by: number) => ways.go[ways.current + by]?.();
   return (
@@ -180,13 +187,11 @@ function branchWays(here: Conversation, index: number) {
   return { current, go: branches.map((branch) => () => goTo(here.id, branch, index)) };
 }
 
-function variants(session: Session | undefined) {
-  if (!session) return { current: 0, go: [] };
-  const root = rootOf(session);
-  const all = sessions.value.filter((other) => rootOf(other) === root);
-  all.sort((a, b) => a.created_at.localeCompare(b.created_at));
+// The first message has other beginnings of the conversation beside it.
+function beginnings(session: Session | undefined) {
+  const all = session ? familyOf(session) : [];
   return {
-    current: Math.max(0, all.findIndex((other) => other.id === session.id)),
+    current: Math.max(0, all.findIndex((other) => other.id === session?.id)),
     go: all.map((other) => () => goTo(other.id, 'main', 0)),
   };
 }

@@ -4,18 +4,22 @@ import { Icon, type IconName } from '../shared/icons.tsx';
 import type { Session } from '../shared/client.ts';
 import { ask, openSettings } from './dialogs.tsx';
 import { Menu } from './menu.tsx';
+import { SaidBefore } from './said_before.tsx';
 import { addressOf, conversation, newConversation, page, trying, type Page } from './state/place.ts';
 import {
   deleteSession,
+  familyOf,
   grouped,
   hasMore,
   isPinned,
   listProblem,
   listState,
+  loadFamily,
   loadMoreSessions,
   loadSessions,
   pinSession,
   renameSession,
+  rootOf,
   search,
   sessions,
   titleOf,
@@ -120,24 +124,30 @@ function SessionList() {
           </ul>
         </section>
       ))}
+      {search.value && <SaidBefore query={search.value} chosen={closeIfNarrow} />}
     </div>
   );
 }
 
 function SessionRow({ session }: { session: Session }) {
   const [renaming, setRenaming] = useState(false);
-  const here = page.value === 'chat' && conversation.value?.id === session.id;
+  // Of several beginnings the latest stands for all of them.
+  const open = conversation.value?.session.value;
+  const here = page.value === 'chat' && open !== undefined && rootOf(open) === rootOf(session);
   const title = session.damaged ? `${session.id} (damaged)` : titleOf(session);
   if (renaming) return <RenameRow session={session} done={() => setRenaming(false)} />;
   const remove = async () => {
+    if (!session.damaged) await loadFamily(session);
+    const others = familyOf(session).length - 1;
+    const begun = others > 0 ? `, the ${others === 1 ? 'other way' : `${others} other ways`} it was begun,` : '';
     const yes = await ask({
       title: 'Delete this conversation?',
-      text: `“${title}” is erased with all its branches, files and memories of it. It cannot be brought back.`,
+      text: `“${title}”${begun} is erased with all its branches, files and memories of it. It cannot be brought back.`,
       action: 'Delete',
       danger: true,
     });
     if (!yes) return;
-    await deleteSession(session.id);
+    await deleteSession(session);
     if (here) newConversation();
   };
   return (
@@ -153,7 +163,7 @@ function SessionRow({ session }: { session: Session }) {
           {
             name: isPinned(session) ? 'Unpin' : 'Pin',
             icon: 'pin',
-            run: () => trying(pinSession(session.id, !isPinned(session))),
+            run: () => trying(pinSession(session, !isPinned(session))),
           },
           { name: 'Delete', icon: 'trash', danger: true, run: () => trying(remove()) },
         ]}

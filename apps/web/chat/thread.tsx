@@ -115,7 +115,7 @@ function Row({ here, index }: { here: Conversation; index: number }) {
   if (index < total) return <MessageRow here={here} index={index} />;
   const exchange = here.live.value[Math.floor((index - total) / 2)];
   if (!exchange) return null;
-  return (index - total) % 2 === 0 ? <SaidRow exchange={exchange} /> : <LiveAnswer here={here} exchange={exchange} />;
+  return (index - total) % 2 === 0 ? <SaidRow here={here} exchange={exchange} /> : <LiveAnswer here={here} exchange={exchange} />;
 }
 
 // A screen reader hears that an answer has begun, what is asked, and the whole answer once, not each word of it.

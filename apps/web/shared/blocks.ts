@@ -24,6 +24,34 @@ export type Block =
   | { kind: 'asset'; media: 'image' | 'file'; mediaType: string; asset?: string; name?: string }
   | ToolBlock;
 
+// A text file goes along as text, which every model can read: "File NAME:" and its content between marks that do not stand
+// in it.
+export function textFilePart(name: string, text: string): Extract<Part, { kind: 'text' }> {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((marks) => marks.length));
+  const marks = '`'.repeat(longest + 1);
+  return { kind: 'text', text: `File ${name.replace(/\s+/g, ' ')}:\n\n${marks}\n${text.replace(/\n?$/, '\n')}${marks}` };
+}
+
+export interface TextFile {
+  name: string;
+  text: string;
+}
+
+// The file that a text part holds, if textFilePart made it.
+export function textFileOf(part: Part): TextFile | undefined {
+  if (part.kind !== 'text') return undefined;
+  const found = /^File ([^\n]{1,300}):\n\n(`{3,})\n([^]*)\2$/.exec(part.text);
+  return found ? { name: found[1]!, text: found[3]! } : undefined;
+}
+
+// What a person wrote, and what they sent along with it.
+export function saidOf(message: Message): { said: string; files: readonly Part[] } {
+  if (!message.parts) return { said: message.text ?? '', files: [] };
+  const isFile = (part: Part) => part.kind === 'image' || part.kind === 'file' || textFileOf(part) !== undefined;
+  const texts = message.parts.filter((part): part is Extract<Part, { kind: 'text' }> => part.kind === 'text' && !isFile(part));
+  return { said: texts.map((part) => part.text).join('\n\n'), files: message.parts.filter(isFile) };
+}
+
 export const textOf = (message: Message): string =>
   message.text ??
   (message.parts ?? [])

@@ -19,7 +19,7 @@ export function shortCount(count: number): string {
 export function bytesWord(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;
-  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+  return `${(bytes / 1024 / 1024).toFixed(1).replace('.0', '')} MB`;
 }
 
 // Under which heading of the list a conversation stands.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blocksOf, textOf } from '../shared/blocks.ts';
+import { blocksOf, saidOf, textFileOf, textFilePart, textOf } from '../shared/blocks.ts';
 import type { Message, Part } from '../shared/client.ts';
 import { grouped } from '../chat/state/session_list.ts';
 import { titleFrom } from '../shared/words.ts';
@@ -23,6 +23,16 @@ test('arguments that were kept as text are shown as they were written', () => {
 
 test('the text of a message with parts is that of its texts', () => {
   assert.equal(textOf(message('assistant', [{ kind: 'reasoning', text: 'hm' }, { kind: 'text', text: 'a' }, { kind: 'text', text: 'b' }])), 'a\n\nb');
+});
+
+test('a text file in a message is told from what was said, whatever stands in it', () => {
+  for (const text of ['buy milk\n', '```\ncode\n```\n', '`````\n', '\n', 'File b.txt:\n\n```\nx\n```\n']) {
+    const part = textFilePart('a.txt', text);
+    assert.deepEqual(textFileOf(part), { name: 'a.txt', text });
+    const whole = message('user', [{ kind: 'text', text: 'What is it?' }, part, { kind: 'image', media_type: 'image/png', asset: 'i' }]);
+    assert.deepEqual(saidOf(whole), { said: 'What is it?', files: [part, whole.parts![2]] });
+  }
+  assert.equal(textFileOf({ kind: 'text', text: 'File it under:\n\n```\nthings\n``` and go' }), undefined);
 });
 
 test('the list shows pinned conversations first, one of each set of variants, and what matches', () => {

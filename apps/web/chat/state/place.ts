@@ -1,18 +1,21 @@
 // Where one is: which conversation and branch, or which page. The address keeps it, so that the browser's own buttons work.
 import { batch, signal } from '@preact/signals';
-import type { Part, TertuliaError } from '../../shared/client.ts';
+import type { Metadata, Part, TertuliaError } from '../../shared/client.ts';
 import { asText, keep, readKept, tabStorage } from '../../shared/storage.ts';
-import { textOf } from '../../shared/blocks.ts';
+import { saidOf } from '../../shared/blocks.ts';
 import { titleFrom } from '../../shared/words.ts';
+import { copyFiles } from './attachments.ts';
 import { Conversation } from './conversation.ts';
 import { asking, reachable, server } from './server.ts';
-import { loadSessions, noteSession, rootOf } from './session_list.ts';
+import { isPinned, loadSessions, noteSession, rootOf, sessions, titleOf } from './session_list.ts';
 import { hearOtherTabs } from './tabs.ts';
 import { say } from './toasts.ts';
 
 export type Page = 'chat' | 'memory' | 'workflows';
 
 export const page = signal<Page>('chat');
+// What stands behind the page in the address: which list of the memory, which workflow and run.
+export const subPage = signal<readonly string[]>([]);
 // None: a conversation that has not begun.
 export const conversation = signal<Conversation | undefined>(undefined);
 // Message that the thread should bring into sight when it opens.
@@ -23,14 +26,27 @@ const kPoll = 5000;
 export const addressOf = (session: string, branch?: string): string =>
   `#/c/${encodeURIComponent(session)}${branch && branch !== 'main' ? `/${encodeURIComponent(branch)}` : ''}`;
 
+// An address may have been written by hand.
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function readAddress(): void {
-  const [, kind, session, branch] = location.hash.split('/');
+  const [, kind, ...rest] = location.hash.split('/');
+  const [session, branch] = rest;
   if (kind === 'memory' || kind === 'workflows') {
-    page.value = kind;
+    batch(() => {
+      page.value = kind;
+      subPage.value = rest.filter(Boolean).map(decoded);
+    });
     return;
   }
   page.value = 'chat';
-  if (kind === 'c' && session) enter(decodeURIComponent(session), branch ? decodeURIComponent(branch) : 'main');
+  if (kind === 'c' && session) enter(decoded(session), branch ? decoded(branch) : 'main');
   else leave();
 }
 
@@ -62,9 +78,8 @@ export function goTo(session: string, branch?: string, message?: number): void {
 }
 
 // Makes a session for the first message of a conversation, so that it has its name before anything is said.
-export async function beginConversation(said: string, variantOf?: string): Promise<Conversation> {
-  const metadata = { title: titleFrom(said), ...(variantOf && { variant_of: variantOf }) };
-  const session = await asking(server.createSession({ metadata }));
+export async function beginConversation(said: string, metadata: Metadata = {}): Promise<Conversation> {
+  const session = await asking(server.createSession({ metadata: { title: titleFrom(said), ...metadata } }));
   noteSession(session);
   const begun = new Conversation(session.id, 'main');
   begun.openNew(session);
@@ -77,12 +92,20 @@ export async function beginConversation(said: string, variantOf?: string): Promi
   return begun;
 }
 
-// Says a message anew, at its place: a fork before it, or a variant of the conversation if nothing is before it.
+// Says a message anew, at its place: a fork before it. A fork keeps at least one message, so the first one is said anew in a
+// session of its own, another beginning of the same conversation, with what hangs on it: its name, its pin, its files.
 export async function sayAnew(from: Conversation, index: number, said: string, files: readonly Part[], label: string) {
   if (index === 0) {
-    const session = from.session.value;
-    const begun = await beginConversation(said, session ? rootOf(session) : from.id);
-    void begun.send(said, files);
+    // The list hears first of a new name.
+    const session = sessions.value.find((other) => other.id === from.id) ?? from.session.value;
+    const first = from.at(0);
+    const given = session && first && titleOf(session) !== titleFrom(saidOf(first).said) && { title: titleOf(session) };
+    const begun = await beginConversation(said || label, {
+      variant_of: session ? rootOf(session) : from.id,
+      ...given,
+      ...(session && isPinned(session) && { pinned: true }),
+    });
+    void begun.send(said, await copyFiles(from.id, begun.id, files));
     return;
   }
   const branch = await asking(server.fork(from.id, { from: from.branch, at_index: index - 1, label }));
@@ -98,8 +121,8 @@ export async function sayAnew(from: Conversation, index: number, said: string, f
 export function regenerate(from: Conversation, index: number): Promise<void> {
   const message = from.at(index);
   if (!message) return Promise.resolve();
-  const files = (message.parts ?? []).filter((part) => part.kind === 'image' || part.kind === 'file');
-  return sayAnew(from, index, textOf(message), files, 'Another answer');
+  const { said, files } = saidOf(message);
+  return sayAnew(from, index, said, files, 'Another answer');
 }
 
 // Runs what a person asked for, and says it when it fails.

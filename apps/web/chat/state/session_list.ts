@@ -24,6 +24,22 @@ export const rootOf = (session: Session): string => {
   return typeof root === 'string' && root ? root : session.id;
 };
 
+// All beginnings of the same conversation that are known, the first one first.
+export const familyOf = (session: Session): Session[] =>
+  sessions.value
+    .filter((other) => rootOf(other) === rootOf(session))
+    .sort((a, b) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id));
+
+// Those may be on pages of the list that have not been read.
+export async function loadFamily(session: Session): Promise<void> {
+  const root = rootOf(session);
+  const { sessions: others } = await asking(server.sessions({ limit: 1000, 'metadata.variant_of': JSON.stringify(root) }));
+  const missing = root !== session.id && !sessions.value.some(({ id }) => id === root);
+  // The first one may have been deleted; the others stay together all the same.
+  if (missing) others.push(...(await asking(server.session(root)).then((first) => [first], () => [])));
+  others.forEach(noteSession);
+}
+
 export async function loadSessions(): Promise<void> {
   try {
     const page = await asking(server.sessions({ limit: kPage }));
@@ -56,11 +72,20 @@ export async function renameSession(id: string, title: string): Promise<void> {
   noteSession(await asking(server.patchSession(id, { title })));
 }
 
-export async function pinSession(id: string, pinned: boolean): Promise<void> {
-  noteSession(await asking(server.patchSession(id, { pinned: pinned || null })));
+// A conversation is one line of the list, however often it was begun: pinning and deleting mean all of it.
+export async function pinSession(session: Session, pinned: boolean): Promise<void> {
+  await loadFamily(session);
+  for (const { id } of familyOf(session)) noteSession(await asking(server.patchSession(id, { pinned: pinned || null })));
 }
 
-export async function deleteSession(id: string): Promise<void> {
+export async function deleteSession(session: Session): Promise<void> {
+  if (!session.damaged) await loadFamily(session);
+  const ids = new Set([...familyOf(session).map(({ id }) => id), session.id]);
+  for (const id of ids) await asking(server.deleteSession(id));
+  sessions.value = sessions.value.filter(({ id }) => !ids.has(id));
+}
+
+export async function deleteBeginning(id: string): Promise<void> {
   await asking(server.deleteSession(id));
   sessions.value = sessions.value.filter((session) => session.id !== id);
 }
