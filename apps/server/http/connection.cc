@@ -22,11 +22,6 @@ constexpr std::size_t kReadBodyBytes = 64U << 10U;
 // A body that comes slower than this, in bytes per second, is cut; so is a reader.
 constexpr std::uint64_t kLeastBodyRate = 1U << 10U;
 constexpr std::uint64_t kLeastReadRate = 8U << 10U;
-// How long, and how much, is read of a client that was refused before it closes.
-constexpr milliseconds kLinger{2'000};
-constexpr std::size_t kLingerBytes = 1U << 20U;
-
-Moment now() { return std::chrono::steady_clock::now(); }
 
 // What HTTP itself demands of a head.
 std::optional<Reply> check_head(const Request& request) {
@@ -83,7 +78,7 @@ Task<void> Connection::run() {
   transport_->socket().close(ignored);
 }
 
-void Connection::expect_by(milliseconds from_now) { deadline_ = now() + from_now; }
+void Connection::expect_by(milliseconds from_now) { deadline_ = Loop::now() + from_now; }
 
 Task<bool> Connection::serve_one() {
   const Read head = co_await read_head();
@@ -164,7 +159,7 @@ Task<Connection::Read> Connection::read_body(Exchange& exchange) {
     behind_body_ = buffer_.substr(head_bytes_ + taken);
     buffer_.resize(head_bytes_);
   }
-  const Moment begun = now();
+  const Moment begun = Loop::now();
   std::uint64_t received = 0;
   while (step == Step::kMore) {
     deadline_ = begun + times_.body + std::chrono::seconds(received / kLeastBodyRate);
@@ -269,7 +264,7 @@ Task<bool> Connection::send_stream(Exchange& exchange, const Reply& reply, bool 
     while (!slot->ready && !lost) {
       co_await wait_to_be_woken();
       lost = hung_up_ || overdue_ || cut_ || exchange.revoked();
-      const bool silent = now() - last_write_ >= times_.heartbeat && !reply.stream->heartbeat().empty();
+      const bool silent = Loop::now() - last_write_ >= times_.heartbeat && !reply.stream->heartbeat().empty();
       if (!slot->ready && !lost && silent) lost = !co_await write(frame(reply.stream->heartbeat()));
     }
     if (lost || cut_ || exchange.revoked()) break;
@@ -310,9 +305,9 @@ Task<void> Connection::linger() {
 
 Task<bool> Connection::write(std::string_view first, std::string_view second) {
   const std::uint64_t bytes = first.size() + second.size();
-  deadline_ = now() + times_.write + std::chrono::seconds(bytes / kLeastReadRate);
+  deadline_ = Loop::now() + times_.write + std::chrono::seconds(bytes / kLeastReadRate);
   const bool written = co_await transport_->write(first, second);
-  last_write_ = now();
+  last_write_ = Loop::now();
   deadline_ = Moment::max();
   if (written) sent_ += bytes;
   co_return written;

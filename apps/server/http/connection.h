@@ -57,6 +57,9 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
 
  private:
   enum class Read : std::uint8_t { kRequest, kEnd, kRefused };
+  // How long, and how much, is read of a client behind the last answer before the connection is closed.
+  static constexpr std::chrono::milliseconds kLinger{2'000};
+  static constexpr std::size_t kLingerBytes = 1U << 20U;
 
   Task<Read> read_head();
   Task<Read> read_body(Exchange& exchange);

@@ -17,18 +17,13 @@ namespace tertulia::server {
 namespace {
 
 // An idle socket keeps the smaller one.
-constexpr std::size_t kReadBytes = 1U << 10U;
-constexpr std::size_t kReadManyBytes = 64U << 10U;
+constexpr std::size_t kSocketReadBytes = 1U << 10U;
+constexpr std::size_t kSocketReadManyBytes = 64U << 10U;
 // Before a client has shown its key, and of the frames that answer it.
 constexpr std::size_t kMostBeforeKey = 8U << 10U;
 constexpr std::size_t kMostOutput = 64U << 10U;
-// How long, and how much, is read of a client behind the end.
-constexpr std::chrono::milliseconds kLinger{2'000};
-constexpr std::size_t kLingerBytes = 1U << 20U;
 // A client that gives no sign of life for so many heartbeats has gone.
 constexpr int kSilentHeartbeats = 4;
-
-Moment now() { return std::chrono::steady_clock::now(); }
 
 CloseCode close_code_of(int status) {
   if (status == 503) return CloseCode::kTryAgainLater;
@@ -96,14 +91,14 @@ Task<bool> Connection::open_socket(const Exchange& exchange, const Reply* reply,
                                                     .early = {},
                                                     .room = boost::asio::steady_timer(loop_->io())});
   socket_->room.expires_at(Moment::max());
-  socket_->last_read = now();
+  socket_->last_read = Loop::now();
   co_return true;
 }
 
 // It may take as long as a head. Nothing if no key came; then the socket is closed.
 Task<std::optional<std::string>> Connection::read_shown_key() {
   OpenSocket& open = *socket_;
-  std::string bytes(kReadBytes, '\0');
+  std::string bytes(kSocketReadBytes, '\0');
   expect_by(times_.head);
   const Moment until = deadline_;
   while (open.early.empty() && !open.wire.finished()) {
@@ -188,14 +183,14 @@ void Connection::look_after_socket(const Exchange& exchange) {
   if (loop_->draining() && socket_->session->idle()) {
     wire.close(CloseCode::kGoingAway, "the server is shutting down");
   }
-  const Moment at = now();
+  const Moment at = Loop::now();
   if (at - last_write_ >= times_.heartbeat) wire.ping();
   if (at - socket_->last_read >= kSilentHeartbeats * times_.heartbeat) hung_up_ = true;
 }
 
 Task<void> Connection::read_frames() {
   OpenSocket& open = *socket_;
-  std::string bytes(kReadBytes, '\0');
+  std::string bytes(kSocketReadBytes, '\0');
   std::vector<std::string> messages;
   std::size_t behind = 0;
   while (!cut_ && behind < kLingerBytes) {
@@ -207,11 +202,12 @@ Task<void> Connection::read_frames() {
     }
     const std::size_t came = co_await transport_->read_some(bytes.data(), bytes.size());
     if (came == 0) break;
-    open.last_read = now();
+    open.last_read = Loop::now();
     if (open.wire.finished()) behind += came;
     open.wire.read({bytes.data(), came}, messages);
-    if (came == bytes.size() && bytes.size() < kReadManyBytes) bytes.resize(kReadManyBytes);
-    if (came < kReadBytes && bytes.size() > kReadBytes) bytes = std::string(kReadBytes, '\0');
+    if (came == bytes.size() && bytes.size() < kSocketReadManyBytes) bytes.resize(kSocketReadManyBytes);
+    if (came < kSocketReadBytes && bytes.size() > kSocketReadBytes)
+      bytes = std::string(kSocketReadBytes, '\0');
     for (std::string& message : messages) open.session->take(std::move(message));
     messages.clear();
     if (open.wire.has_output() || open.wire.finished()) wake();

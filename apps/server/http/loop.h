@@ -28,6 +28,8 @@ class Loop : public std::enable_shared_from_this<Loop> {
   Loop();
   ~Loop();
 
+  static Moment now() { return std::chrono::steady_clock::now(); }
+
   boost::asio::io_context& io() { return io_; }
 
   // Begins to look after the connections, twice a second: deadlines, heartbeats, revoked streams. Without a

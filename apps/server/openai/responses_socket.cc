@@ -69,7 +69,8 @@ class ResponsesSocket final : public SocketSession, public std::enable_shared_fr
   }
   bool idle() const override {
     MutexLock lock(mutex_);
-    return !busy_ && waiting_.empty() && said_.empty();
+    // What was given to the connection has been said once it asks again.
+    return !busy_ && waiting_.empty() && said_.empty() && done_ != nullptr;
   }
   void gone() override {
     std::shared_ptr<ByteStream> dropped;

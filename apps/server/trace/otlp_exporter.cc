@@ -16,7 +16,7 @@
 namespace tertulia::server {
 namespace {
 
-constexpr int kAttempts = 4;
+constexpr int kSendAttempts = 4;
 constexpr std::chrono::milliseconds kFirstPause{500};
 constexpr std::chrono::seconds kPatience{10};
 
@@ -149,9 +149,8 @@ class OtlpExporter::Impl {
       if (sent != Sent::kTryAgain) return sent == Sent::kTaken;
       std::unique_lock lock(mutex_);
       const bool ending = changed_.wait_for(lock, pause, [this] { return ending_; });
-      if (attempt == kAttempts || (ending && std::chrono::steady_clock::now() >= until_)) return false;
-      // What is sent at the end is not worth waiting for.
-      if (ending) return false;
+      // At the end nothing is worth waiting for.
+      if (ending || attempt == kSendAttempts) return false;
       pause *= 2;
     }
   }
