@@ -1,15 +1,21 @@
 // How well and how fast memory finds.
 //
-//   bench_memory [--locomo FILE] [--large]
+//   bench_memory [--locomo FILE] [--oracle FOLDER] [--large]
 //
-// Without a file of conversations only speed is measured. --large also builds the graph of a million vectors,
-// which takes minutes and 2 GB.
+// Without a file of conversations only speed is measured. --oracle: sentences.txt and own_fp32_from_int8.f32,
+// to which the vectors of minilm are compared. --large also builds the graph of a million vectors, which
+// takes minutes and 2 GB.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,8 +108,11 @@ Method plain_vectors(std::shared_ptr<Embedder> embedder) {
 void measure_recall(std::string_view name, const Method& method,
                     const std::vector<LocomoConversation>& conversations, std::string_view goal) {
   std::vector<Recall> by_category(5);
+  std::vector<std::pair<double, std::string>> by_conversation;
+  std::map<std::string, double> counts;
   for (const LocomoConversation& conversation : conversations) {
     const Finder find = method(conversation);
+    const Recall before = by_category[0];
     for (const LocomoQuestion& question : conversation.questions) {
       const double share = found_share(question.evidence, find(question));
       for (const std::size_t category : {std::size_t{0}, static_cast<std::size_t>(question.category)}) {
@@ -111,8 +120,24 @@ void measure_recall(std::string_view name, const Method& method,
         by_category[category].count += 1;
       }
     }
+    const Recall own{by_category[0].sum - before.sum, by_category[0].count - before.count};
+    by_conversation.emplace_back(own.percent(), conversation.name);
+    counts[conversation.name] = own.count;
   }
   constexpr std::string_view kNames[] = {"all", "multi-hop", "temporal", "open-domain", "single-hop"};
+  if (!goal.empty()) {
+    // How much depends on which conversations one happens to have.
+    const auto lowest = std::min_element(by_conversation.begin(), by_conversation.end());
+    print_figure("R@10 " + std::string(name) + ", lowest of " + std::to_string(by_conversation.size()) +
+                     " conversations",
+                 lowest->first, "%", "", lowest->second);
+    for (const auto& [percent, conversation] : by_conversation) {
+      print_figure("R@10 " + std::string(name) + ", all but " + conversation,
+                   (by_category[0].sum * 100 - percent * counts[conversation]) /
+                       (by_category[0].count - counts[conversation]),
+                   "%", "", "");
+    }
+  }
   for (std::size_t category = 1; category <= 5; ++category) {
     const Recall& recall = by_category[category % 5];
     print_figure("R@10 " + std::string(name) + ", " + std::string(kNames[category % 5]), recall.percent(),
@@ -142,6 +167,36 @@ void measure_embedders() {
   for (int i = 0; i < 5; ++i) keep(embed(*minilm, texts).value());
   print_figure("embedding, minilm, one core", 5 * tokens / (thread_seconds() - before), "tokens/s", ">= 2500",
                "oneDNN, fp32");
+}
+
+std::string whole_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The vectors of minilm beside those of the reference, computed in 32-bit floats.
+void measure_likeness(const std::string& folder) {
+  std::istringstream lines(whole_file(folder + "/sentences.txt"));
+  const std::string bytes = whole_file(folder + "/own_fp32_from_int8.f32");
+  std::vector<std::string> sentences;
+  for (std::string line; std::getline(lines, line);) sentences.push_back(line);
+  const auto vectors = embed(*minilm_embedder().value(), sentences).value();
+  double least = 1;
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    std::vector<float> expected(vectors[i].size());
+    if ((i + 1) * expected.size() * sizeof(float) > bytes.size()) break;
+    std::memcpy(expected.data(), bytes.data() + i * expected.size() * sizeof(float),
+                expected.size() * sizeof(float));
+    double dot = 0;
+    double square = 0;
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      dot += static_cast<double>(expected[k]) * static_cast<double>(vectors[i][k]);
+      square += static_cast<double>(expected[k]) * static_cast<double>(expected[k]);
+    }
+    least = std::min(least, dot / std::sqrt(square));
+  }
+  print_figure("embedding, minilm: lowest cosine with the reference", least, "", ">= 0.99",
+               std::to_string(vectors.size()) + " sentences");
 }
 
 std::vector<float> random_vector(std::mt19937& random, std::size_t dimensions) {
@@ -265,13 +320,16 @@ void measure_locomo(const std::string& path) {
 int main(int argc, char** argv) {
   using namespace tertulia::bench;
   std::string locomo;
+  std::string oracle;
   std::size_t graph = 20'000;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--locomo" && i + 1 < argc) locomo = argv[++i];
+    if (word == "--oracle" && i + 1 < argc) oracle = argv[++i];
     if (word == "--large") graph = 1'000'000;
   }
   measure_embedders();
+  if (!oracle.empty()) measure_likeness(oracle);
   measure_retrieval();
   measure_graph(graph);
   if (!locomo.empty()) measure_locomo(locomo);

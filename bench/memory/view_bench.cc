@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <malloc.h>
+
 #include "tertulia/memory/hybrid_index.h"
 #include "tertulia/memory/prompt.h"
 #include "tertulia/memory/working_memory.h"
@@ -151,6 +153,51 @@ void measure_prefix(const Tokenizer& tokenizer, Pruning pruning, std::string_vie
   print_figure(name, shared / all, "", ">= 0.95", "50 turns, a memory write each, before_user");
 }
 
+// Bytes of the heap that are in use.
+double used_bytes() { return static_cast<double>(mallinfo2().uordblks); }
+
+// What a turn of a conversation of twenty turns holds: the history, what was retrieved, the view with the
+// current message and its receipt; and what of it is left when the turn has ended.
+void measure_footprint(const Tokenizer& tokenizer) {
+  const MemoryConfig config;
+  Talk talk(tokenizer);
+  const auto turn = [&](double& held) {
+    ViewParts parts;
+    parts.system = "You help with notes.";
+    parts.history = talk.of(40);
+    for (std::size_t i = 0; i < 8; ++i) {
+      parts.context.push_back({.tier = i < 5 ? Tier::kKnowledge : Tier::kEpisode,
+                               .id = std::to_string(i),
+                               .source = "notes",
+                               .text = sentence(i) + " " + sentence(i + 1) + " " + sentence(i + 2)});
+    }
+    const std::vector<Message> current{talk.say(Role::kUser, sentence(7))};
+    parts.current = current;
+    const double before = used_bytes();
+    const Assembled made = assemble_view(parts, config, tokenizer).value();
+    TurnDraft draft{TurnId()};
+    draft.add(current[0]).value();
+    const View sent = made.view.with_trailing(draft);
+    held = used_bytes() - before;
+    keep(sent);
+  };
+  double held = 0;
+  // The first one makes what the program keeps.
+  turn(held);
+  const double start = used_bytes();
+  double view = 0;
+  double peak = 0;
+  {
+    ViewParts parts;
+    parts.history = talk.of(40);
+    peak = used_bytes() - start;
+  }
+  turn(view);
+  print_figure("view.working_memory_20_turns", (peak + view) / 1024, "KB", "<= 130",
+               "history, context, view and receipt of one turn");
+  print_figure("view.working_memory_left_after_turn", (used_bytes() - start) / 1024, "KB", "<= 1", "");
+}
+
 int trim(std::size_t messages, const Tokenizer& tokenizer) {
   Talk talk(tokenizer);
   ViewParts parts;
@@ -174,6 +221,7 @@ int main(int argc, char** argv) {
   bench::measure_history(*tokenizer);
   bench::measure_prefix(*tokenizer, Pruning::kFifo, "view.prefix_stability");
   bench::measure_prefix(*tokenizer, Pruning::kStepped, "view.prefix_stability_stepped");
+  bench::measure_footprint(*tokenizer);
   bench::measure_retrieval(*tokenizer);
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "host/host.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,6 +11,7 @@
 
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
+#include "tertulia/memory/prompt.h"
 
 #include "host/host_settings.h"
 
@@ -87,16 +89,15 @@ TEST_F(HostTest, WhatWasSaidInAnEndedConversationIsRecalledInAnother) {
   EXPECT_TRUE(recalled);
 }
 
-// What a receipt says of knowledge that an agent was shown.
-bool is_shown_knowledge(Host& host, std::string_view agent, const std::string& question) {
-  bool shown = false;
-  for (const Event& event : host.engine()->run(host.agent(agent).value(), {.text = question}, {}, {})) {
-    if (event.kind != EventKind::kReceipt) continue;
-    const std::string_view text = event.data.text();
-    const std::size_t at = text.find("\"knowledge\"");
-    shown = shown || (at != std::string_view::npos && text.find("\"kept\"", at) < text.find('}', at));
-  }
-  return shown;
+// Whether the receipt of a turn says that knowledge was shown.
+bool is_shown_knowledge(Host& host, const std::string& agent, const std::string& question) {
+  const std::string session = agent + "-" + std::to_string(question.size());
+  host.engine()->run(host.agent(agent).value(), {.text = question}, session, {}).result().value();
+  const SessionKey key = local_key(SessionId::parse(session).value());
+  const std::vector<Receipt> receipts = read_last_receipts(host.store(), key, main_branch()).value();
+  return std::ranges::any_of(receipts.front().items, [](const ReceiptItem& item) {
+    return item.tier == Tier::kKnowledge && item.fate == Fate::kKept;
+  });
 }
 
 TEST_F(HostTest, AnAgentRecallsFromTheCollectionsThatItsTableNames) {

@@ -15,8 +15,10 @@
 namespace tertulia {
 namespace {
 
-// Below this an episode has nothing to do with the question.
-constexpr double kLeastScore = 0.03;
+// Below this an episode has nothing to do with the question: chosen by episode_floor_test.cc.
+constexpr double kLeastScore = 0.10;
+// Below this a line of an episode that belongs to the question is not quoted.
+constexpr double kLeastQuoteScore = 0.03;
 // Messages of an episode that are looked through for quotes.
 constexpr std::size_t kMostQuotable = 400;
 
@@ -132,7 +134,7 @@ struct EpisodicMemory::Impl {
     TERTULIA_TRY(index.add(std::move(indexed)));
     std::vector<std::size_t> chosen;
     for (const Found& found : index.search(query.question, query.quotes)) {
-      if (found.score >= kLeastScore) chosen.push_back(places[found.id]);
+      if (found.score >= kLeastQuoteScore) chosen.push_back(places[found.id]);
     }
     std::sort(chosen.begin(), chosen.end());
     std::vector<std::string> quotes;

@@ -30,7 +30,7 @@ SessionKey copy_of(const SessionKey& key) {
 EraseScope scope_of(const SessionKey& key) { return {key.tenant, key.owner, key.session}; }
 
 // The state of a session; none if there is no such session.
-Result<std::optional<SessionState>> find(Store& store, const SessionKey& key) {
+Result<std::optional<SessionState>> find_session(Store& store, const SessionKey& key) {
   Result<SessionState> state = load(store, key);
   if (state) return std::optional<SessionState>(*std::move(state));
   if (state.error().code() == ErrorCode::kNoSession) return std::optional<SessionState>();
@@ -51,7 +51,7 @@ Result<void> check_no_open_turn(Store& store, const SessionKey& key) {
 
 // Puts the copy in the place of the original, or throws away one that is of no use.
 Result<void> bring_back(Store& store, const SessionKey& copy) {
-  TERTULIA_TRY_AS(const std::optional<SessionState> staged, find(store, copy));
+  TERTULIA_TRY_AS(const std::optional<SessionState> staged, find_session(store, copy));
   if (!staged) return {};
   const Json* named = staged->session.metadata.find(kOriginal);
   const std::string* name = named != nullptr ? named->as_string() : nullptr;
@@ -61,7 +61,7 @@ Result<void> bring_back(Store& store, const SessionKey& copy) {
   }
   TERTULIA_TRY_AS(const SessionId session, SessionId::parse(*name));
   const SessionKey key{copy.tenant, copy.owner, session};
-  TERTULIA_TRY_AS(const std::optional<SessionState> original, find(store, key));
+  TERTULIA_TRY_AS(const std::optional<SessionState> original, find_session(store, key));
   if (original && !is_incomplete_copy(original->session)) {
     if (original->session.created_at != staged->session.created_at) {
       return Error(ErrorCode::kSessionExists,

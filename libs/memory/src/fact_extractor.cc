@@ -10,11 +10,33 @@ namespace {
 constexpr std::size_t kLongestFact = 200;
 
 // How sentences begin in which people say something lasting of themselves.
-constexpr std::array<std::string_view, 26> kOpenings = {
-    "i live ",     "i moved to ", "i work ",     "i am allergic", "i'm allergic", "i have a ",  "i have an ",
-    "i have two ", "i am a ",     "i'm a ",      "i am an ",      "i'm an ",      "i was born", "i grew up",
-    "i prefer ",   "i like ",     "i love ",     "i hate ",       "i speak ",     "i study ",   "i drive ",
-    "my ",         "i'm based ",  "i am based ", "i don't eat ",  "call me "};
+constexpr auto kOpenings = std::to_array<std::string_view>({"i live ",         "i moved to ",
+                                                            "i work ",         "i am allergic",
+                                                            "i'm allergic",    "i have a ",
+                                                            "i have an ",      "i have two ",
+                                                            "i am a ",         "i'm a ",
+                                                            "i am an ",        "i'm an ",
+                                                            "i was born",      "i grew up",
+                                                            "i prefer ",       "i like ",
+                                                            "i love ",         "i hate ",
+                                                            "i speak ",        "i study ",
+                                                            "i drive ",        "my ",
+                                                            "i'm based ",      "i am based ",
+                                                            "i don't eat ",    "call me ",
+                                                            "i left ",         "i quit ",
+                                                            "i sold ",         "i stopped ",
+                                                            "i no longer ",    "i don't like ",
+                                                            "i relocated ",    "i joined ",
+                                                            "i weigh ",        "i turned ",
+                                                            "we live ",        "we moved to ",
+                                                            "we have ",        "i'm vegan",
+                                                            "i'm vegetarian",  "i am vegan",
+                                                            "i am vegetarian", "i'm married",
+                                                            "i am married",    "i got divorced",
+                                                            "i got married",   "i'm single",
+                                                            "i have three ",   "i switched ",
+                                                            "i'm living ",     "i'm allergic to",
+                                                            "i can't eat ",    "i don't drink "});
 
 std::string lowered(std::string_view text) {
   std::string result(text);
@@ -40,7 +62,7 @@ bool is_fact(std::string_view sentence) {
   return *opening != "my " || states_something(text);
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_spaces(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\t'))
     text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\t'))
@@ -57,7 +79,7 @@ class RuleExtractor final : public FactExtractor {
       const std::string text = message.text_content();
       for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find_first_of(".!?\n", at), text.size());
-        const std::string_view sentence = trimmed(std::string_view(text).substr(at, end + 1 - at));
+        const std::string_view sentence = without_spaces(std::string_view(text).substr(at, end + 1 - at));
         at = end + 1;
         if (!is_fact(sentence)) continue;
         const std::size_t last = sentence.find_last_not_of(".! ");

@@ -81,7 +81,7 @@ void add_word(std::vector<Word>& words, std::string_view raw, bool begins) {
   words.push_back({std::move(text), capital || inside, false, ends});
 }
 
-std::vector<Word> words_of(std::string_view text) {
+std::vector<Word> split_words(std::string_view text) {
   std::vector<Word> words;
   bool begins = true;
   for (std::size_t at = 0; at < text.size();) {
@@ -115,7 +115,7 @@ bool is_article(std::string_view word) {
 
 class Reading {
  public:
-  explicit Reading(std::string_view text) : words_(words_of(text)) {}
+  explicit Reading(std::string_view text) : words_(split_words(text)) {}
 
   FactWords read() {
     split_what_is_over();

@@ -79,7 +79,7 @@ Id id_of(std::string_view bytes) {
   return Id(Uuid(raw));
 }
 
-Result<JsonText> json_of(std::string_view text) {
+Result<JsonText> json_from(std::string_view text) {
   if (text.empty()) return JsonText();
   return JsonText::parse(text);
 }
@@ -105,7 +105,7 @@ Result<ToolCallRecord> read_tool_call(ByteReader& in, const ToolParts& parts) {
   const Part& source = input == 0 ? inlined : parts.calls[input - 1];
   call.call_id = std::string(source.call_id);
   call.tool = std::string(input == 0 ? tool : source.name);
-  TERTULIA_TRY_AS(call.input, json_of(input == 0 ? text : source.text));
+  TERTULIA_TRY_AS(call.input, json_from(input == 0 ? text : source.text));
   const std::uint64_t output = in.varint();
   if (output > parts.results.size()) return malformed("tool calls");
   call.output = std::string(output == 0 ? in.text() : parts.results[output - 1].text);
@@ -115,7 +115,7 @@ Result<ToolCallRecord> read_tool_call(ByteReader& in, const ToolParts& parts) {
   TERTULIA_TRY_AS(call.tool_class, enum_of(in, ToolClass::kUnsafe));
   TERTULIA_TRY_AS(call.approval, enum_of(in, Approval::kExpired));
   TERTULIA_TRY_AS(call.outcome, enum_of(in, ToolOutcome::kInterrupted));
-  TERTULIA_TRY_AS(call.extra, json_of(in.text()));
+  TERTULIA_TRY_AS(call.extra, json_from(in.text()));
   if (!in.ok()) return malformed("tool calls");
   return call;
 }
@@ -297,7 +297,7 @@ Result<std::optional<MiddlewareState>> decode_state(std::string_view content) {
   const std::uint64_t members = in.varint();
   for (std::uint64_t i = 0; i < members && in.ok(); ++i) {
     std::string name(in.text());
-    TERTULIA_TRY_AS(JsonText value, json_of(in.text()));
+    TERTULIA_TRY_AS(JsonText value, json_from(in.text()));
     state.emplace(std::move(name), std::move(value));
   }
   if (!in.at_end()) return malformed("state");
