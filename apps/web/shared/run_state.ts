@@ -1,7 +1,6 @@
 // A run of a workflow as it happens: a pure function from what is known and the next event to what is known then.
-import type { Json, TurnEvent } from './client.ts';
+import type { Json, RunStatus, TurnEvent } from './client.ts';
 
-export type RunStatus = 'running' | 'waiting' | 'completed' | 'cancelled' | 'failed';
 export type NodeState = 'working' | 'done' | 'failed' | 'bypassed' | 'waiting';
 
 export interface NodeRun {

@@ -14,7 +14,7 @@ test('an id tells when it was made', () => {
 
 test('facts stand with what they took the place of', () => {
   const fact = (id: string, from: string, until?: string, by?: string) => ({
-    id, collection: 'user', text: id, valid_from: from, ...(until && { valid_until: until }), ...(by && { superseded_by: by }),
+    id, collection: 'user', text: id, writer: 'user:ana', valid_from: from, ...(until && { valid_until: until }), ...(by && { superseded_by: by }),
   });
   const { now, ended } = factLines([fact('lisbon', '2024', '2025', 'madrid'), fact('madrid', '2025', '2026', 'porto'), fact('porto', '2026'), fact('dog', '2023'), fact('job', '2020', '2021')]);
   assert.deepEqual(now.map((line) => [line.fact.id, line.before.map(({ id }) => id)]), [['porto', ['madrid', 'lisbon']], ['dog', []]]);

@@ -343,7 +343,9 @@ export interface Episode {
   id: string;
   session: string;
   branch: string;
-  span: { first: number; last: number };
+  // Its messages, both included.
+  first: number;
+  last: number;
   opened_at: string;
   closed_at: string;
   end_reason: string;

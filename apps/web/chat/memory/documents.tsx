@@ -1,16 +1,18 @@
 // What agents have been given to read.
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Collection, Job, MemoryDocument, MemoryItem } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
 import { ask } from '../dialogs.tsx';
 import { DropPlace } from '../drop_place.tsx';
 import { trying } from '../state/place.ts';
+import { asking, server } from '../state/server.ts';
 import { say } from '../state/toasts.ts';
-import { cancelJob, documents, forgetDocument, partsOf, type Collection, type Document, type Item, type Job } from './calls.ts';
+import { documents, forgetDocument, partsOf } from './calls.ts';
 import { Nothing, useLoaded, Waiting } from './loaded.tsx';
 import { collectionWords, dayOf, Whose } from './parts.tsx';
 import { dismissJob, kAccepted, kDocumentLimits, lookForJobs, takenIn, underWay, uploadDocuments } from './upload.ts';
 
-interface Row extends Document {
+interface Row extends MemoryDocument {
   collection: string;
 }
 
@@ -116,7 +118,7 @@ function JobCard({ job }: { job: Job }) {
         class="icon-button corner"
         aria-label={failed ? `Dismiss ${job.source}` : `Stop reading ${job.source}`}
         title={failed ? 'Dismiss' : 'Stop'}
-        onClick={() => (failed ? dismissJob(job.id) : trying(cancelJob(job.id)))}
+        onClick={() => (failed ? dismissJob(job.id) : trying(asking(server.cancelJob(job.id))))}
       >
         <Icon name="close" size={16} />
       </button>
@@ -125,7 +127,7 @@ function JobCard({ job }: { job: Job }) {
 }
 
 function DocumentCard({ row, forget }: { row: Row; forget?: () => void }) {
-  const [parts, setParts] = useState<Item[]>();
+  const [parts, setParts] = useState<MemoryItem[]>();
   const open = (event: Event) => {
     if ((event.currentTarget as HTMLDetailsElement).open && !parts) trying(partsOf(row.collection, row.source).then(setParts));
   };

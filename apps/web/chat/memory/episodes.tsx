@@ -1,11 +1,12 @@
 // Conversations that have ended, as they are recalled.
 import { useState } from 'preact/hooks';
+import type { Episode } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
 import { clockTime } from '../../shared/words.ts';
 import { ask } from '../dialogs.tsx';
 import { goTo, trying } from '../state/place.ts';
 import { say } from '../state/toasts.ts';
-import { episodes, forgetEpisode, type Episode } from './calls.ts';
+import { episodes, forgetEpisode } from './calls.ts';
 import { Nothing, useLoaded, Waiting } from './loaded.tsx';
 import { Score } from './parts.tsx';
 

@@ -1,5 +1,5 @@
 // Facts as they are listed: what holds, and with it what it took the place of.
-import type { Fact } from './calls.ts';
+import type { Fact } from '../../shared/client.ts';
 
 export interface FactLine {
   fact: Fact;

@@ -1,10 +1,11 @@
 // What was said and is held to be true; what it took the place of is folded below it.
 import { useState } from 'preact/hooks';
+import type { Collection, Fact } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
 import { ask } from '../dialogs.tsx';
 import { trying } from '../state/place.ts';
 import { say } from '../state/toasts.ts';
-import { addFact, facts, forgetCollection, forgetFact, type Collection, type Fact } from './calls.ts';
+import { addFact, facts, forgetCollection, forgetFact } from './calls.ts';
 import { factLines } from './fact_lines.ts';
 import { Nothing, useLoaded, Waiting } from './loaded.tsx';
 import { dayOf, SourceLink, Whose } from './parts.tsx';

@@ -1,8 +1,9 @@
 // What is remembered of this person: facts, documents, episodes and procedures, and what of it would come to mind.
 import { useState } from 'preact/hooks';
+import type { Collection } from '../../shared/client.ts';
 import { PageHead } from '../page_head.tsx';
 import { subPage } from '../state/place.ts';
-import { collections, type Collection } from './calls.ts';
+import { collections } from './calls.ts';
 import { DocumentList } from './documents.tsx';
 import { EpisodeList } from './episodes.tsx';
 import { FactList } from './facts.tsx';

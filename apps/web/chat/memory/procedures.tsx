@@ -5,7 +5,7 @@ import { ask } from '../dialogs.tsx';
 import { trying } from '../state/place.ts';
 import { agents, asking, server } from '../state/server.ts';
 import { say } from '../state/toasts.ts';
-import { approveProcedure, forgetProcedure, procedures, type Procedure } from './calls.ts';
+import { approveProcedure, forgetProcedure, procedures, type AgentProcedure } from './calls.ts';
 import { Nothing, useLoaded, Waiting } from './loaded.tsx';
 
 export function ProcedureList() {
@@ -17,12 +17,12 @@ export function ProcedureList() {
     return { list, mayApprove: me.scopes.includes('admin') };
   }, [ids.join()]);
   const { list = [], mayApprove = false } = loaded.value ?? {};
-  const approve = async (procedure: Procedure) => {
+  const approve = async (procedure: AgentProcedure) => {
     await approveProcedure(procedure);
     await loaded.again();
     say('Approved: it is shown to models from now on.');
   };
-  const forget = async (procedure: Procedure) => {
+  const forget = async (procedure: AgentProcedure) => {
     const yes = await ask({ title: 'Forget this procedure?', text: `“${procedure.name}” is erased. Agents no longer follow it.`, action: 'Forget', danger: true });
     if (!yes) return;
     await forgetProcedure(procedure);

@@ -1,14 +1,14 @@
 // What would come to mind: the search that agents use, with its scores.
 import { useState } from 'preact/hooks';
-import type { TertuliaError } from '../../shared/client.ts';
+import type { Collection, MemoryItem, TertuliaError } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
-import { search, searchEpisodes, type Collection, type FoundEpisode, type Item } from './calls.ts';
+import { search, searchEpisodes, type FoundEpisode } from './calls.ts';
 import { EpisodeCard } from './episodes.tsx';
 import { dayOf, Score, Whose } from './parts.tsx';
 
 interface Found {
   query: string;
-  items: Item[];
+  items: MemoryItem[];
   episodes: FoundEpisode[];
 }
 

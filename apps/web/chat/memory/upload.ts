@@ -1,9 +1,10 @@
 // Documents on their way into memory, and how far they have got.
 import { signal } from '@preact/signals';
+import type { Job } from '../../shared/client.ts';
 import { bytesWord } from '../../shared/words.ts';
-import { noteFailure } from '../state/server.ts';
+import { asking, noteFailure, server } from '../state/server.ts';
 import { say } from '../state/toasts.ts';
-import { addDocument, jobs, watchJob, type Job } from './calls.ts';
+import { addDocument } from './calls.ts';
 
 // The server takes no larger one (docs/contracts/api.md, Limits).
 const kLargest = 24 * 1024 * 1024;
@@ -33,13 +34,13 @@ export async function uploadDocuments(collection: string, files: Iterable<File>)
     if (!type) say(`${file.name} cannot be read: ${kDocumentLimits}.`, 'bad');
     else if (file.size > kLargest) say(`${file.name} has ${bytesWord(file.size)}; a document may have ${bytesWord(kLargest)}.`, 'bad');
     else if (file.size === 0) say(`${file.name} is empty.`, 'bad');
-    else note(await addDocument(collection, file, file.name, type));
+    else note(await addDocument(collection, new Blob([file], { type }), file.name));
   }
 }
 
 // Goes on with what was under way when the page was opened.
 export async function lookForJobs(): Promise<void> {
-  for (const job of await jobs()) if (isOpen(job)) note(job);
+  for (const job of (await asking(server.jobs())).jobs) if (isOpen(job)) note(job);
 }
 
 export function dismissJob(id: string): void {
@@ -55,24 +56,17 @@ function note(job: Job): void {
   if (isOpen(job) && !watched.has(job.id)) void watch(job);
 }
 
-// A connection that is cut is made again; what the job has done meanwhile comes first then.
 async function watch(job: Job): Promise<void> {
   watched.add(job.id);
   let last = job;
-  for (let attempt = 0; isOpen(last) && attempt < 20; ++attempt) {
-    try {
-      for await (const now of watchJob(job.id)) {
-        last = now;
-        attempt = 0;
-        replace(now);
-      }
-    } catch (problem) {
-      if (noteFailure(problem).status >= 400) break;
-    }
-    if (isOpen(last)) await new Promise((resolve) => setTimeout(resolve, Math.min(4000, 250 * 2 ** attempt)));
+  try {
+    for await (const now of server.watchJob(job.id)) replace((last = now));
+  } catch (problem) {
+    noteFailure(problem);
+    dismissJob(job.id);
   }
   watched.delete(job.id);
-  note(last);
+  if (!isOpen(last)) note(last);
 }
 
 const replace = (job: Job): void => {

@@ -1,12 +1,11 @@
 // A run on the screen: begun here, or found and watched. It follows its events, whoever made them happen.
 import { signal } from '@preact/signals';
 import { saidOf } from '../../shared/blocks.ts';
-import { TertuliaError, type TurnStream } from '../../shared/client.ts';
+import { TertuliaError, type Run, type RunOutcome, type TurnStream } from '../../shared/client.ts';
 import { applyRunEvent, newRun, type RunState } from '../../shared/run_state.ts';
 import { titleFrom } from '../../shared/words.ts';
 import { asking, noteFailure, reachable, server } from '../state/server.ts';
 import { deleteBeginning, noteSession } from '../state/session_list.ts';
-import { answerRequest, beginRun, cancelRun, forkRun, resumeRun, runOf, watchRun, type Run } from './calls.ts';
 
 // As for answers: a reader cannot tell it from more.
 const kFrame = 40;
@@ -43,7 +42,7 @@ export class FollowedRun {
       const session = known ?? (await this.newSession(message));
       const branch = from?.branch.value;
       this.session.value = session;
-      await this.follow(beginRun(this.workflow, { message, session, ...(branch && { branch }) }, this.after, this.options()));
+      await this.follow(server.runWorkflow(this.workflow, { message, session, ...(branch && { branch }) }, this.options()));
       if (this.run.value === undefined && known === undefined) await deleteBeginning(session);
     } catch (problem) {
       this.failed(problem);
@@ -54,11 +53,11 @@ export class FollowedRun {
   async watch(run: string): Promise<void> {
     this.run.value = run;
     try {
-      const found = await runOf(this.workflow, run);
+      const found = await asking(server.run(this.workflow, run));
       this.session.value = found.session;
       this.branch.value = found.branch;
       void this.readSaid(found);
-      await this.follow(watchRun(this.workflow, run, this.after, this.options()));
+      await this.follow(server.watchRun(this.workflow, run, this.after, this.options()));
     } catch (problem) {
       this.failed(problem);
     }
@@ -67,29 +66,29 @@ export class FollowedRun {
   async answer(request: string, words: string): Promise<void> {
     const run = this.run.value!;
     try {
-      await answerRequest(this.workflow, run, request, words);
+      await asking(server.answerRun(this.workflow, run, request, words));
     } catch (problem) {
       // Somebody was quicker. The events tell what they said.
       if ((problem as TertuliaError).code !== 'no_question') throw problem;
     }
     this.now = { ...this.now, requests: this.now.requests.filter((one) => one.id !== request) };
     this.draw();
-    if (!this.following.value) await this.follow(watchRun(this.workflow, run, this.after, this.options()));
+    if (!this.following.value) await this.follow(server.watchRun(this.workflow, run, this.after, this.options()));
   }
 
   resume(): Promise<void> {
-    return this.follow(resumeRun(this.workflow, this.run.value!, this.after, this.options()));
+    return this.follow(server.resumeRun(this.workflow, this.run.value!, this.options()));
   }
 
   // A run of its own; this one stays as it is.
   fork(from: FollowedRun, checkpoint: string): Promise<void> {
     this.said.value = from.said.value;
     this.session.value = from.session.value;
-    return this.follow(forkRun(this.workflow, from.run.value!, checkpoint, this.after, this.options()));
+    return this.follow(server.forkRun(this.workflow, from.run.value!, { checkpoint }, this.options()));
   }
 
   cancel(): Promise<unknown> {
-    return cancelRun(this.workflow, this.run.value!);
+    return asking(server.cancelRun(this.workflow, this.run.value!));
   }
 
   // Its words are messages of a session, which the list of conversations shows by its name.
@@ -108,12 +107,15 @@ export class FollowedRun {
     if (meant) this.said.value = saidOf(meant).said;
   }
 
-  private readonly after = (): number | undefined => (this.now.last < 0 ? undefined : this.now.last);
+  // The last event that was heard.
+  private get after(): number | undefined {
+    return this.now.last < 0 ? undefined : this.now.last;
+  }
 
   private options() {
     return {
       signal: this.left.signal,
-      onRun: (run: string, session: string) => {
+      onTurn: (run: string, session: string) => {
         this.run.value = run;
         if (session) this.session.value = session;
       },
@@ -127,7 +129,7 @@ export class FollowedRun {
     this.state.value = this.now;
   }
 
-  private async follow(stream: TurnStream): Promise<void> {
+  private async follow(stream: TurnStream<RunOutcome>): Promise<void> {
     let drawing = 0;
     this.problem.value = undefined;
     this.following.value = true;

@@ -1,9 +1,9 @@
 // The graph of a workflow, with what each node is doing.
 import { useEffect, useState } from 'preact/hooks';
+import type { WorkflowGraph } from '../../shared/client.ts';
 import { placeGraph } from '../../shared/graph.ts';
 import type { NodeRun, NodeState } from '../../shared/run_state.ts';
 import { shortDuration } from '../../shared/words.ts';
-import type { Graph } from './calls.ts';
 
 const kWide = 164;
 const kHigh = 58;
@@ -22,7 +22,7 @@ const kWords: Record<NodeState | 'speaking', string> = {
   waiting: 'waits for you',
 };
 
-export function GraphView({ graph, nodes, speaking }: { graph: Graph; nodes: Readonly<Record<string, NodeRun>>; speaking: readonly string[] }) {
+export function GraphView({ graph, nodes, speaking }: { graph: WorkflowGraph; nodes: Readonly<Record<string, NodeRun>>; speaking: readonly string[] }) {
   const busy = Object.values(nodes).some((node) => node.state === 'working');
   const now = useClock(busy);
   const shown = graph.nodes.filter((node) => !node.internal);

@@ -1,11 +1,11 @@
 // Beside a run: how far it is, the checkpoints that one can go another way from, and the runs before it.
+import type { Checkpoint, Run, RunStatus } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
-import type { RunStatus } from '../../shared/run_state.ts';
 import { clockTime, shortDuration } from '../../shared/words.ts';
 import { useLoaded, Waiting } from '../memory/loaded.tsx';
 import { trying } from '../state/place.ts';
+import { asking, server } from '../state/server.ts';
 import { sessions, titleOf } from '../state/session_list.ts';
-import { checkpoints, runs, type Checkpoint, type Run } from './calls.ts';
 import type { FollowedRun } from './followed_run.ts';
 
 const kTone: Record<RunStatus, string> = { running: '', waiting: 'warn', completed: 'good', cancelled: '', failed: 'bad' };
@@ -57,7 +57,7 @@ export function ThisRun({ here, fork }: { here: FollowedRun; fork: (checkpoint: 
 
 function Checkpoints({ here, steps, fork }: { here: FollowedRun; steps: number; fork: (checkpoint: string) => void }) {
   const run = here.run.value!;
-  const loaded = useLoaded(() => checkpoints(here.workflow, run), [run, steps, here.state.value.status]);
+  const loaded = useLoaded(async () => (await asking(server.checkpoints(here.workflow, run))).checkpoints, [run, steps, here.state.value.status]);
   const list = [...(loaded.value ?? [])].reverse();
   if (list.length === 0) return null;
   return (
@@ -86,7 +86,7 @@ function placeOf(checkpoint: Checkpoint): string {
 }
 
 export function PastRuns({ workflow, current, status }: { workflow: string; current: string | undefined; status: RunStatus | undefined }) {
-  const loaded = useLoaded(() => runs(workflow), [workflow, current, status]);
+  const loaded = useLoaded(async () => (await asking(server.runs({}, workflow))).runs, [workflow, current, status]);
   const list = loaded.value ?? [];
   return (
     <section aria-label="Runs">

@@ -1,10 +1,11 @@
 // One workflow: its graph, a run of it beside what is known of the run, and a place to begin another.
 import { useEffect, useState } from 'preact/hooks';
+import type { Workflow } from '../../shared/client.ts';
 import { speakers } from '../../shared/run_state.ts';
 import { Icon } from '../../shared/icons.tsx';
 import { useLoaded, Waiting } from '../memory/loaded.tsx';
 import { trying } from '../state/place.ts';
-import { workflow as readWorkflow, type Workflow } from './calls.ts';
+import { asking, server } from '../state/server.ts';
 import { FollowedRun } from './followed_run.ts';
 import { GraphView } from './graph_view.tsx';
 import { PastRuns, ThisRun } from './run_side.tsx';
@@ -13,7 +14,7 @@ import { RunView } from './run_view.tsx';
 const addressOf = (workflow: string, run?: string): string => `#/workflows/${encodeURIComponent(workflow)}${run ? `/${encodeURIComponent(run)}` : ''}`;
 
 export function WorkflowView({ workflow, run }: { workflow: Workflow; run: string | undefined }) {
-  const whole = useLoaded(() => readWorkflow(workflow.id), [workflow.id]);
+  const whole = useLoaded(() => asking(server.workflow(workflow.id)), [workflow.id]);
   const [here, setHere] = useState<FollowedRun>();
   const shownRun = here?.run.value;
   // The address says which run is looked at; one that was begun here says it to the address.

@@ -2,12 +2,12 @@
 import { Nothing, useLoaded, Waiting } from '../memory/loaded.tsx';
 import { PageHead } from '../page_head.tsx';
 import { subPage } from '../state/place.ts';
-import { workflows } from './calls.ts';
+import { asking, server } from '../state/server.ts';
 import './workflow.css';
 import { WorkflowView } from './workflow_view.tsx';
 
 export function WorkflowsPage() {
-  const loaded = useLoaded(workflows, []);
+  const loaded = useLoaded(async () => (await asking(server.workflows())).workflows, []);
   const [chosen, run] = subPage.value;
   const list = loaded.value ?? [];
   const shown = chosen === undefined ? list[0] : list.find(({ id }) => id === chosen);
