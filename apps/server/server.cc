@@ -80,8 +80,10 @@ void add_all_routes(Router& router) {
 
 // In the order in which they depend on each other: the last one goes first.
 struct Server::Parts {
-  Parts(const ServerOptions& options, Served served, VisitorSigner signer, Env& env, const Log& log)
+  Parts(const ServerOptions& options, Served served, VisitorSigner signer, std::vector<Price> prices,
+        Env& env, const Log& log)
       : visitors(signer),
+        spending(env, served.directory, std::move(prices), log.component("spending")),
         pool(thread_pool(options.workers)),
         services{.engine = std::move(served.engine),
                  .agents = std::move(served.agents),
@@ -100,7 +102,7 @@ struct Server::Parts {
               .origins = options.origins,
               .requests_per_minute = options.requests_per_minute},
              keys, visitors, env.clock(), metrics),
-        service(services, router, gate, keys) {
+        service(services, router, gate, keys, spending) {
     add_all_routes(router);
     services.draining = [this] { return service.draining(); };
     services.connections = [this] { return http ? http->connections() : 0; };
@@ -108,6 +110,7 @@ struct Server::Parts {
 
   std::unique_ptr<AuditLog> audit;
   const VisitorSigner visitors;
+  Spending spending;
   Metrics metrics;
   std::unique_ptr<Executor> pool;
   Services services;
@@ -128,12 +131,22 @@ void Server::let_go() {
   parts_->http.reset();
   parts_->pool.reset();
   parts_->services.engine.reset();
+  parts_->service.let_go();
 }
 
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Served served, Env& env,
                                               const Log& log) {
   TERTULIA_TRY_AS(const VisitorSigner visitors, VisitorSigner::open(env, served.directory));
-  auto parts = std::make_unique<Parts>(options, std::move(served), visitors, env, log);
+  std::vector<Price> prices;
+  for (const std::string& text : options.prices) {
+    Result<Price> price = parse_price(text);
+    if (!price) {
+      return Error(ErrorCode::kBadConfig, "server.prices: " + price.error().message())
+          .with("param", "server.prices");
+    }
+    prices.push_back(*std::move(price));
+  }
+  auto parts = std::make_unique<Parts>(options, std::move(served), visitors, std::move(prices), env, log);
   if (!is_loopback(options.http.address) && parts->keys.valid_keys() == 0) {
     return Error(ErrorCode::kBadConfig,
                  "to listen on " + options.http.address +
@@ -172,6 +185,10 @@ void add_server_settings(Settings& settings) {
                                 "Pages that may call, as browsers write them: \"https://shop.example\"."));
   settings.add(Setting::integer("server.requests_per_minute", 0, 0, 1'000'000'000,
                                 "For each key that has no limit of its own; 0: none."));
+  settings.add(
+      Setting::strings("server.prices", {},
+                       "What models cost, in money for a million tokens: \"gpt-4o=2.50/10.00\" of input "
+                       "and output, \"*=1/4\" for all others. For keys with a limit of money."));
   settings.add(Setting::integer("server.streams", 10'000, 1, 1'000'000, "Streams that may be open."));
   settings.add(Setting::integer("server.streams_per_key", 32, 1, 1'000'000, "The same for one key."));
   settings.add(Setting::duration("server.head_timeout", std::chrono::seconds(10),
@@ -211,6 +228,7 @@ ServerOptions server_options(const Config& config) {
   options.key_required = config.boolean("server.key_required");
   options.origins = config.strings("server.origins");
   options.requests_per_minute = static_cast<std::uint32_t>(config.integer("server.requests_per_minute"));
+  options.prices = config.strings("server.prices");
   options.max_streams = static_cast<std::size_t>(config.integer("server.streams"));
   options.max_streams_of_key = static_cast<std::size_t>(config.integer("server.streams_per_key"));
   return options;

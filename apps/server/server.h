@@ -34,6 +34,8 @@ struct ServerOptions {
   bool key_required = false;
   std::vector<std::string> origins{};
   std::uint32_t requests_per_minute = 0;
+  // "MODEL=INPUT/OUTPUT": see Price.
+  std::vector<std::string> prices{};
   std::size_t max_streams = 10'000;
   std::size_t max_streams_of_key = 32;
   // Threads for what blocks: reading the store, parsing bodies.

@@ -48,6 +48,11 @@ const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
 const optionsFor = (method, pattern) =>
   ['POST', 'PATCH', 'PUT'].includes(method) && !/\/(close|reopen|cancel|approve)$/.test(pattern)
     ? { body: '{"matrix":1}', headers: { 'Content-Type': 'application/json' } } : {};
+function badPrices() {
+  const file = join(folder(), 'config.toml');
+  writeFileSync(file, '[server]\nprices = ["gpt"]\n', { mode: 0o600 });
+  return file;
+}
 const levels = { open: 0, read: 1, write: 2, admin: 3 };
 
 test('Every route refuses whoever shows no key, or one that is not valid', async () => {
@@ -184,6 +189,29 @@ test('A key that is taken back ends its open streams', async () => {
   equal(rest.filter((frame) => frame.event === 'outcome'), []);
   await one.expect(401, 'GET', '/api/v1/me', { key: key.key });
   gate.happen();
+});
+
+test('A key with a limit of tokens or money speaks until it is used up, also after a restart', async () => {
+  const place = folder();
+  const limited = (...args) => JSON.parse(tertulia(place, '--json', '--tenant', 'acme', 'keys', 'create', ...args)).key;
+  const [tokens, money, free] = [limited('--tokens-per-day', '1'), limited('--money-per-day', '0.000001'), limited()];
+  const priced = '[server]\nkey_required = true\nprices = ["*=1000/1000"]\n';
+  const one = await Server.start({ data: place, config: priced });
+  const speak = (where, key, status) => where.expect(status, 'POST', '/api/v1/turns', { body: { message: 'Hello' }, key });
+  equal((await speak(one, tokens, 200)).status, 'committed');
+  const refused = (await speak(one, tokens, 429)).error;
+  equal([refused.code, refused.unit, refused.limit, refused.actual >= 1], ['limit_reached', 'tokens', 1, true]);
+  check(refused.resets_at > new Date().toISOString(), refused.resets_at);
+  // The other API counts as well.
+  await one.expect(200, 'POST', '/v1/chat/completions', { body: { model: 'default', messages: [{ role: 'user', content: 'Hello' }] }, key: money });
+  equal((await one.expect(429, 'POST', '/v1/chat/completions', { body: { model: 'default', messages: [{ role: 'user', content: 'Hello' }] }, key: money })).error.code, 'limit_reached');
+  await one.expect(200, 'GET', '/api/v1/sessions', { key: tokens });
+  for (let i = 0; i < 3; i += 1) await speak(one, free, 200);
+  await one.stop();
+  const again = await Server.start({ data: place, config: priced });
+  equal((await speak(again, tokens, 429)).error.code, 'limit_reached');
+  await speak(again, free, 200);
+  equal(spawnSync(program, ['--data', folder(), '--config', badPrices(), 'serve', '--port', '0'], { encoding: 'utf8' }).status, 78);
 });
 
 test('The audit log names who changed what, and shows when it was changed', async () => {

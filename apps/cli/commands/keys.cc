@@ -10,6 +10,7 @@
 #include "core/audit_log.h"
 #include "core/call.h"
 #include "core/key_file.h"
+#include "core/spending.h"
 #include "host/configured_store.h"
 #include "settings.h"
 
@@ -22,6 +23,8 @@ struct CreateOptions {
   std::string access = "write";
   std::string expires_in;
   std::uint32_t requests_per_minute = 0;
+  std::uint64_t tokens_per_day = 0;
+  std::string money_per_day;
 };
 
 Result<Path> data_of(const Context& context) {
@@ -43,6 +46,10 @@ Result<void> create_key(const CreateOptions& options, const Context& context) {
   }
   TERTULIA_TRY_AS(draft.access, server::access_named(options.access));
   draft.requests_per_minute = options.requests_per_minute;
+  draft.tokens_per_day = options.tokens_per_day;
+  if (!options.money_per_day.empty()) {
+    TERTULIA_TRY_AS(draft.money_per_day, server::parse_money(options.money_per_day));
+  }
   if (!options.expires_in.empty()) {
     TERTULIA_TRY_AS(const Duration life, parse_duration(options.expires_in));
     draft.expires_at = env.clock().now() + life;
@@ -120,6 +127,8 @@ void add_keys(CLI::App& app, Context& context) {
   create->add_option("--access", options->access, "read, write or admin")->capture_default_str();
   create->add_option("--expires-in", options->expires_in, "How long it is valid, for example 90d");
   create->add_option("--requests-per-minute", options->requests_per_minute, "How often it may ask");
+  create->add_option("--tokens-per-day", options->tokens_per_day, "What its turns may use");
+  create->add_option("--money-per-day", options->money_per_day, "What they may cost, by server.prices: 2.50");
   create->callback([options, &context] { context.run([&] { return create_key(*options, context); }); });
   CLI::App* list = keys->add_subcommand("list", "Show every key, without what is secret");
   list->callback([&context] { context.run([&] { return list_keys(context); }); });

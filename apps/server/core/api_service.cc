@@ -116,6 +116,11 @@ std::optional<Reply> ApiExchange::admit(const Request& request) {
     return Reply::refused(HttpProblem::kShuttingDown, "the server is shutting down; try again in a moment")
         .with("Retry-After", "1");
   }
+  if (route.method == Method::kPost && route.access == Access::kWrite) {
+    if (const Result<void> within = service_.check_spending(principal_); !within) {
+      return Reply::refused(Problem::of(within.error()));
+    }
+  }
   if (route.body == BodyKind::kNone && has_body(request)) {
     return Reply::refused(HttpProblem::kBodyTooLarge, "this request has no body",
                           {{"limit", std::int64_t{0}}});
@@ -124,7 +129,7 @@ std::optional<Reply> ApiExchange::admit(const Request& request) {
 }
 
 void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
-  auto call = std::make_shared<Call>(service_.services_, request, peer_);
+  auto call = std::make_shared<Call>(service_.services_for(principal_), request, peer_);
   call->principal = principal_;
   call->parameters = match_.parameters;
   call->request_id = id_;
@@ -208,8 +213,9 @@ void ApiExchange::ended(int status, std::uint64_t bytes_sent) {
   }
 }
 
-ApiService::ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys)
-    : services_(services), router_(router), gate_(gate), keys_(keys) {
+ApiService::ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys,
+                       Spending& spending)
+    : services_(services), router_(router), gate_(gate), keys_(keys), spending_(spending) {
   // Tells the requests of one start of the program from those of another.
   id_prefix_ = services_.ids().make().text().substr(0, 10) + "-";
 }
@@ -221,6 +227,32 @@ std::string ApiService::next_request_id() {
   std::string id = id_prefix_;
   id.append(digits.data(), end);
   return id;
+}
+
+Result<void> ApiService::check_spending(const Principal& principal) const {
+  const std::shared_ptr<const ApiKey> key = principal.key.empty() ? nullptr : keys_.find_id(principal.key);
+  return key ? spending_.check(*key) : Result<void>();
+}
+
+Services& ApiService::services_for(const Principal& principal) {
+  const std::shared_ptr<const ApiKey> key = principal.key.empty() ? nullptr : keys_.find_id(principal.key);
+  if (!key || (key->tokens_per_day == 0 && key->money_per_day == 0)) return services_;
+  MutexLock lock(mutex_);
+  std::unique_ptr<Services>& own = metered_[key->id];
+  if (!own) {
+    own = std::make_unique<Services>(services_);
+    own->agents.find = [find = services_.agents.find, id = key->id,
+                        this](std::string_view name) -> Result<AgentDefinitionPtr> {
+      TERTULIA_TRY_AS(const AgentDefinitionPtr agent, find(name));
+      return metered(agent, spending_, id);
+    };
+  }
+  return *own;
+}
+
+void ApiService::let_go() {
+  MutexLock lock(mutex_);
+  for (auto& [key, own] : metered_) own->engine.reset();
 }
 
 std::shared_ptr<Exchange> ApiService::begin(const Peer& peer) {

@@ -13,6 +13,7 @@
 #include "core/gatekeeper.h"
 #include "core/router.h"
 #include "core/services.h"
+#include "core/spending.h"
 #include "http/service.h"
 
 namespace tertulia::server {
@@ -32,13 +33,17 @@ using OnEnded = std::function<void(const EndedRequest&)>;
 class ApiService : public Service {
  public:
   // Keeps references to everything.
-  ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys);
+  ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys,
+             Spending& spending);
 
   std::shared_ptr<Exchange> begin(const Peer& peer) override;
 
   // From now on answers that it is not ready.
   void drain() { draining_.store(true, std::memory_order_relaxed); }
   bool draining() const { return draining_.load(std::memory_order_relaxed); }
+
+  // When no request is left: keeps nothing of the engine any more.
+  void let_go();
 
   // Before the first request.
   void on_ended(OnEnded told) { on_ended_ = std::move(told); }
@@ -47,6 +52,10 @@ class ApiService : public Service {
   friend class ApiExchange;
 
   std::string next_request_id();
+  // kLimitReached if the key has used up what it may.
+  Result<void> check_spending(const Principal& principal) const;
+  // What the handlers of its requests work with: the agents of a key with limits count what they use.
+  Services& services_for(const Principal& principal);
   // Counts a stream of this key, or says that there are too many.
   bool open_stream(const std::string& key);
   void close_stream(const std::string& key);
@@ -55,12 +64,14 @@ class ApiService : public Service {
   const Router& router_;
   Gatekeeper& gate_;
   const KeyRing& keys_;
+  Spending& spending_;
   OnEnded on_ended_;
   std::string id_prefix_;
   std::atomic<std::uint64_t> requests_{0};
   std::atomic<bool> draining_{false};
   Mutex mutex_;
   std::unordered_map<std::string, std::size_t> streams_ TERTULIA_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::unique_ptr<Services>> metered_ TERTULIA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tertulia::server

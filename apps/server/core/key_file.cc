@@ -43,6 +43,8 @@ Result<ApiKey> key_of(const Json& form) {
   const std::string user = in.string_or("user", {});
   const std::string access = in.required_string("access");
   key.requests_per_minute = static_cast<std::uint32_t>(in.int_or("requests_per_minute", 0, 0, 1'000'000'000));
+  key.tokens_per_day = static_cast<std::uint64_t>(in.int_or("tokens_per_day", 0, 0, INT64_MAX));
+  key.money_per_day = static_cast<std::uint64_t>(in.int_or("money_per_day", 0, 0, INT64_MAX));
   const std::string created = in.required_string("created_at");
   TERTULIA_TRY_AS(key.expires_at, optional_time(in, "expires_at"));
   TERTULIA_TRY_AS(key.revoked_at, optional_time(in, "revoked_at"));
@@ -75,6 +77,8 @@ std::string text_of(const std::vector<ApiKey>& keys) {
     if (key.requests_per_minute > 0) {
       out.key("requests_per_minute").number(std::uint64_t{key.requests_per_minute});
     }
+    if (key.tokens_per_day > 0) out.key("tokens_per_day").number(key.tokens_per_day);
+    if (key.money_per_day > 0) out.key("money_per_day").number(key.money_per_day);
     out.end_object();
   }
   out.end_array().end_object();

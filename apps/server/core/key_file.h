@@ -35,6 +35,9 @@ struct ApiKey {
   std::optional<Time> revoked_at{};
   // Requests in a minute; 0: no limit of its own.
   std::uint32_t requests_per_minute = 0;
+  // What the turns of a day may use; 0: no limit. Money in millionths of its unit.
+  std::uint64_t tokens_per_day = 0;
+  std::uint64_t money_per_day = 0;
 
   bool valid_at(Time now) const { return !revoked_at && (!expires_at || now < *expires_at); }
 };

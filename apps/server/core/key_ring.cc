@@ -76,11 +76,14 @@ std::shared_ptr<const ApiKey> KeyRing::find(std::string_view secret) const {
   return found->second;
 }
 
-bool KeyRing::is_valid(const std::string& id) const {
+std::shared_ptr<const ApiKey> KeyRing::find_id(const std::string& id) const {
   const std::shared_ptr<const Keys> all = keys();
   const auto found = all->by_id.find(id);
-  return found != all->by_id.end() && found->second->valid_at(env_.clock().now());
+  if (found == all->by_id.end() || !found->second->valid_at(env_.clock().now())) return nullptr;
+  return found->second;
 }
+
+bool KeyRing::is_valid(const std::string& id) const { return find_id(id) != nullptr; }
 
 std::size_t KeyRing::valid_keys() const {
   const std::shared_ptr<const Keys> all = keys();

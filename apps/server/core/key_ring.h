@@ -30,6 +30,8 @@ class KeyRing {
 
   // The key with this text, if it is valid now.
   std::shared_ptr<const ApiKey> find(std::string_view secret) const;
+  // The key with this id, if it is valid now.
+  std::shared_ptr<const ApiKey> find_id(const std::string& id) const;
   // Whether the key with this id is still valid.
   bool is_valid(const std::string& id) const;
   // How many keys are valid.

@@ -1,0 +1,185 @@
+#include "core/spending.h"
+
+#include <charconv>
+#include <chrono>
+#include <utility>
+
+#include "tertulia/base/json.h"
+
+#include "host/iso_time.h"
+
+namespace tertulia::server {
+namespace {
+
+constexpr std::uint64_t kMillion = 1'000'000;
+constexpr std::chrono::seconds kBetweenWrites(2);
+
+Path spending_path(const Path& directory) { return directory / "spending.json"; }
+
+class MeteredModel final : public LanguageModel {
+ public:
+  MeteredModel(std::shared_ptr<LanguageModel> inner, Spending& spending, std::string key)
+      : inner_(std::move(inner)), spending_(spending), key_(std::move(key)) {}
+
+  ModelInfo info(std::string_view model) const override { return inner_->info(model); }
+
+  void respond(ModelCall call, Done<ModelResponse> done) override {
+    inner_->respond(std::move(call), [this, done = std::move(done)](Result<ModelResponse> response) {
+      if (response) spending_.add(key_, response->model, response->usage);
+      done(std::move(response));
+    });
+  }
+
+ private:
+  const std::shared_ptr<LanguageModel> inner_;
+  Spending& spending_;
+  const std::string key_;
+};
+
+}  // namespace
+
+Result<std::uint64_t> parse_money(std::string_view text) {
+  const Error wrong(ErrorCode::kOutOfRange,
+                    "money is written as 2.50, with at most six digits behind the point");
+  const std::size_t point = text.find('.');
+  const std::string_view whole = text.substr(0, point);
+  std::string rest(point == std::string_view::npos ? std::string_view() : text.substr(point + 1));
+  if (rest.size() > 6 || whole.empty() || (point != std::string_view::npos && rest.empty())) return wrong;
+  rest.resize(6, '0');
+  std::uint64_t units = 0;
+  std::uint64_t parts = 0;
+  const auto read = [](std::string_view digits, std::uint64_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end == digits.data() + digits.size();
+  };
+  if (!read(whole, units) || !read(rest, parts) || units > 1'000'000'000) return wrong;
+  return units * kMillion + parts;
+}
+
+Result<Price> parse_price(std::string_view text) {
+  const std::size_t equals = text.rfind('=');
+  const std::size_t slash = text.find('/', equals == std::string_view::npos ? 0 : equals);
+  if (equals == std::string_view::npos || equals == 0 || slash == std::string_view::npos) {
+    return Error(ErrorCode::kOutOfRange, "a price is written as MODEL=INPUT/OUTPUT: \"gpt-4o=2.50/10.00\"");
+  }
+  Price price{.model = std::string(text.substr(0, equals))};
+  TERTULIA_TRY_AS(price.input, parse_money(text.substr(equals + 1, slash - equals - 1)));
+  TERTULIA_TRY_AS(price.output, parse_money(text.substr(slash + 1)));
+  return price;
+}
+
+Spending::Spending(Env& env, Path directory, std::vector<Price> prices, Log log)
+    : env_(env), directory_(std::move(directory)), prices_(std::move(prices)), log_(std::move(log)) {
+  MutexLock lock(mutex_);
+  day_ = today();
+  Result<std::string> text = read_file(env_.files(), spending_path(directory_), 64U << 20U);
+  const Result<Json> form = text ? parse_json(*text, {.values = 10'000'000}) : Result<Json>(text.error());
+  if (form && form->as_object() != nullptr) {
+    JsonReader in(*form, "spending.json");
+    const std::int64_t day = in.int_or("day", 0, 0, INT64_MAX);
+    for (const auto& [key, one] : in.object_or_empty("keys")) {
+      JsonReader fields(one, "spending.json");
+      Used used{.tokens = static_cast<std::uint64_t>(fields.int_or("tokens", 0, 0, INT64_MAX)),
+                .money = static_cast<std::uint64_t>(fields.int_or("money", 0, 0, INT64_MAX))};
+      if (day == day_ && fields.finish()) used_[key] = used;
+    }
+  } else if (text || text.error().code() != ErrorCode::kNotFound) {
+    log_.warn("spending.json cannot be read: what keys have used today is not known");
+  }
+  writer_ = std::thread([this] { write_now_and_then(); });
+}
+
+Spending::~Spending() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  writer_.join();
+  write();
+}
+
+std::int64_t Spending::today() const {
+  return std::chrono::floor<std::chrono::days>(env_.clock().now()).time_since_epoch().count();
+}
+
+Result<void> Spending::check(const ApiKey& key) const {
+  if (key.tokens_per_day == 0 && key.money_per_day == 0) return {};
+  Used used;
+  const std::int64_t day = today();
+  {
+    MutexLock lock(mutex_);
+    if (const auto found = used_.find(key.id); found != used_.end() && day == day_) used = found->second;
+  }
+  const bool tokens = key.tokens_per_day > 0 && used.tokens >= key.tokens_per_day;
+  const bool money = key.money_per_day > 0 && used.money >= key.money_per_day;
+  if (!tokens && !money) return {};
+  const Time next = Time(std::chrono::sys_days(std::chrono::days(day + 1)));
+  return Error(ErrorCode::kLimitReached, std::string("this key has used up what it may of ") +
+                                             (tokens ? "tokens" : "money") + " today; a new day begins at " +
+                                             iso_time(next))
+      .with("unit", tokens ? "tokens" : "millionths of money")
+      .with("limit", static_cast<std::int64_t>(tokens ? key.tokens_per_day : key.money_per_day))
+      .with("actual", static_cast<std::int64_t>(tokens ? used.tokens : used.money))
+      .with("resets_at", iso_time(next));
+}
+
+void Spending::add(const std::string& key, std::string_view model, const Usage& usage) {
+  const Price* price = nullptr;
+  for (const Price& one : prices_) {
+    if (one.model == model || (one.model == "*" && price == nullptr)) price = &one;
+  }
+  const std::int64_t day = today();
+  MutexLock lock(mutex_);
+  if (day != day_) used_.clear();
+  day_ = day;
+  Used& used = used_[key];
+  used.tokens += usage.input_tokens + usage.output_tokens;
+  if (price != nullptr) {
+    used.money += (usage.input_tokens * price->input + usage.output_tokens * price->output) / kMillion;
+  }
+  changed_ = true;
+}
+
+void Spending::write_now_and_then() {
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      if (!stopping_) wake_.wait_until(mutex_, env_.clock().instant() + kBetweenWrites);
+      if (stopping_) return;
+    }
+    write();
+  }
+}
+
+void Spending::write() {
+  std::string text;
+  {
+    MutexLock lock(mutex_);
+    if (!std::exchange(changed_, false)) return;
+    JsonWriter out(text);
+    out.begin_object().key("day").number(day_).key("keys").begin_object();
+    for (const auto& [key, used] : used_) {
+      out.key(key)
+          .begin_object()
+          .key("tokens")
+          .number(used.tokens)
+          .key("money")
+          .number(used.money)
+          .end_object();
+    }
+    out.end_object().end_object();
+  }
+  if (const Result<void> written = write_file_atomically(env_.files(), spending_path(directory_), text);
+      !written) {
+    log_.warn("spending.json could not be written", {{"code", name_of(written.error().code())}});
+  }
+}
+
+AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, Spending& spending, std::string key) {
+  auto derived = std::make_shared<AgentDefinition>(*agent);
+  derived->model = std::make_shared<MeteredModel>(agent->model, spending, std::move(key));
+  return derived;
+}
+
+}  // namespace tertulia::server

@@ -1,0 +1,79 @@
+// Spending: what each key has used today, in tokens and in money, and whether that is still within its
+// limits.
+//
+// Every answer of a model that is given to a turn of the key counts, however the turn was asked for and
+// whoever read it. Days are those of UTC. Kept in spending.json in the data directory, so that a restart
+// forgives nothing; a power cut may forgive the last few seconds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "tertulia/agent/agent_definition.h"
+#include "tertulia/base/env.h"
+#include "tertulia/base/log.h"
+#include "tertulia/base/result.h"
+#include "tertulia/base/thread_annotations.h"
+#include "tertulia/model/language_model.h"
+
+#include "core/key_file.h"
+
+namespace tertulia::server {
+
+// What a model costs, in millionths of the unit of money, for each million of tokens. `model` is its name, or
+// "*" for all others.
+struct Price {
+  std::string model;
+  std::uint64_t input = 0;
+  std::uint64_t output = 0;
+};
+// "gpt-4o=2.50/10.00". kOutOfRange.
+Result<Price> parse_price(std::string_view text);
+// "2.50" as 2'500'000. kOutOfRange.
+Result<std::uint64_t> parse_money(std::string_view text);
+
+// Concurrency: any thread.
+class Spending {
+ public:
+  // Keeps a reference to `env`. A file that cannot be read counts as empty, and the log says so.
+  Spending(Env& env, Path directory, std::vector<Price> prices, Log log);
+  // Writes what is not written yet.
+  ~Spending();
+  Spending(const Spending&) = delete;
+  Spending& operator=(const Spending&) = delete;
+
+  // kLimitReached {limit, actual, unit, resets_at} for a key that has used up what it may.
+  Result<void> check(const ApiKey& key) const;
+  void add(const std::string& key, std::string_view model, const Usage& usage);
+
+ private:
+  struct Used {
+    std::uint64_t tokens = 0;
+    std::uint64_t money = 0;
+  };
+  std::int64_t today() const;
+  void write_now_and_then();
+  void write();
+
+  Env& env_;
+  const Path directory_;
+  const std::vector<Price> prices_;
+  const Log log_;
+  mutable Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
+  bool changed_ TERTULIA_GUARDED_BY(mutex_) = false;
+  std::int64_t day_ TERTULIA_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::string, Used> used_ TERTULIA_GUARDED_BY(mutex_);
+  std::thread writer_;
+};
+
+// The agent, with a model whose answers count for this key. Keeps a reference to `spending`.
+AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, Spending& spending, std::string key);
+
+}  // namespace tertulia::server
