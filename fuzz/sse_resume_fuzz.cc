@@ -34,7 +34,7 @@ constexpr EventKind kKinds[] = {
 std::vector<Event> log_of(std::string_view bytes) {
   std::vector<Event> log;
   std::uint64_t number = 0;
-  for (std::size_t i = 0; i + 1 < bytes.size() && log.size() < 200; i += 2) {
+  for (std::size_t i = 0; i + 1 < bytes.size() && log.size() < 64; i += 2) {
     const auto kind = static_cast<unsigned char>(bytes[i]);
     const auto more = static_cast<unsigned char>(bytes[i + 1]);
     // Each life begins at a multiple of 2^20.

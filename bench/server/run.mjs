@@ -66,6 +66,12 @@ async function wrk(url, { connections = 32, seconds = 3 } = {}) {
 // Everything that belongs to a process and nobody else, in bytes.
 const memoryOf = (pid) => Number(/^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 
+// The processor time that a process has used, in microseconds: what to look at when the machine is busy.
+const workOf = (pid) => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+};
+
 // A model in the style of OpenAI that says a word every `every` milliseconds, or none behind the first.
 function startModel(every) {
   const server = http.createServer((request, response) => {
@@ -143,9 +149,12 @@ const measures = {
     const server = await startServer({ config: `${await modelConfig(50)}[server]\nstreams = 20000\n` });
     const [count, seconds] = [2_000, 10];
     const streams = await readStreams(server, count, seconds, await startTurns(server, 20));
+    const before = workOf(server.pid);
     const { events, late_ms: late, lost } = await streams.rest();
+    const work = workOf(server.pid) - before;
     figure('events/s at 2,000 active streams', events / seconds, '1/s', '>= 38000', '20 a second for each are 40,000; 20 turns, 100 readers each');
     figure('longest silence of an active stream, p99', late, 'ms', '', `one event in 50 ms; ${lost} streams lost`);
+    figure('work for an event to a reader', work / events, 'us', '<= 25', 'processor time of the server; 40,000 a second fill one core at 25');
     streams.close();
     await server.kill();
   },

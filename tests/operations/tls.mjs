@@ -68,6 +68,23 @@ test('Requests and streams are served over TLS 1.2 and 1.3, and nothing older', 
   equal((await ask(server, '/health')).status, 200);
 });
 
+test('A WebSocket is opened and closed over TLS', async () => {
+  const server = await Server.start({ config: settings(first) });
+  const came = await new Promise((done, failed) => {
+    const socket = tls.connect({ host: '127.0.0.1', port: server.port, ca: first.ca }, () => {
+      socket.write('GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n');
+      socket.write(Buffer.from([0x89, 0x80, 0, 0, 0, 0, 0x88, 0x82, 0, 0, 0, 0, 3, 232]));
+    });
+    const parts = [];
+    socket.on('data', (part) => parts.push(part));
+    socket.on('close', () => done(Buffer.concat(parts)));
+    socket.on('error', failed);
+  });
+  check(came.toString('latin1').startsWith('HTTP/1.1 101 '), came.toString('latin1'));
+  equal([...came.subarray(came.indexOf('\r\n\r\n') + 4)], [0x8a, 0, 0x88, 2, 3, 232]);
+});
+
 test('openssl agrees: the handshake is sound and the certificate ours', async () => {
   const server = await Server.start({ config: settings(first) });
   const said = spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${server.port}`, '-CAfile', first.crt, '-verify_return_error', '-quiet'],

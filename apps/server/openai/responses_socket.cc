@@ -123,6 +123,10 @@ void ResponsesSocket::begin_next() {
     message = std::move(waiting_.front());
     waiting_.pop_front();
   }
+  // Also because there may be no pool any more.
+  if (services_.draining()) {
+    return refuse(Problem::of(HttpProblem::kShuttingDown, "the server is shutting down; connect again"), {});
+  }
   const Result<void> posted = services_.pool.post([self = shared_from_this(), message = std::move(message)] {
     try {
       self->begin(message);
@@ -136,9 +140,6 @@ void ResponsesSocket::begin_next() {
 }
 
 void ResponsesSocket::begin(const std::string& message) {
-  if (services_.draining()) {
-    return refuse(Problem::of(HttpProblem::kShuttingDown, "the server is shutting down; connect again"), {});
-  }
   if (Result<void> created = create(message); !created) refuse(Problem::of(created.error()), {});
 }
 
