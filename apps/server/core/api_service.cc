@@ -186,7 +186,7 @@ void ApiExchange::add_headers(std::string& head) const {
   if (!origin_.empty()) {
     head.append("Access-Control-Allow-Origin: ").append(origin_).append("\r\nVary: Origin\r\n");
     head.append("Access-Control-Expose-Headers: ETag, Location, Retry-After, Tertulia-Request, ");
-    head.append("Tertulia-Session, Tertulia-Turn\r\n");
+    head.append("Tertulia-Run, Tertulia-Session, Tertulia-Turn\r\n");
   }
 }
 

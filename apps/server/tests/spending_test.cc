@@ -1,0 +1,75 @@
+#include "core/spending.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace tertulia::server {
+namespace {
+
+class SpendingTest : public testing::Test {
+ protected:
+  SpendingTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "tertulia-spending-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  ~SpendingTest() override { std::filesystem::remove_all(directory_); }
+
+  std::unique_ptr<Spending> open() {
+    return std::make_unique<Spending>(real_env(), directory_,
+                                      std::vector<Price>{*parse_price("*=1/1"), *parse_price("dear=10/20.5")},
+                                      Log());
+  }
+
+  Path directory_;
+};
+
+TEST_F(SpendingTest, AKeyIsRefusedOnceItHasUsedWhatItMay) {
+  const ApiKey key{.id = "k", .tokens_per_day = 100};
+  const ApiKey rich{.id = "k", .tokens_per_day = 1'000};
+  const auto spending = open();
+  EXPECT_TRUE(spending->check(key));
+  spending->add("k", "m", {.input_tokens = 60, .output_tokens = 39});
+  spending->add("other", "m", {.input_tokens = 5'000});
+  EXPECT_TRUE(spending->check(key));
+  spending->add("k", "m", {.output_tokens = 1});
+  const Result<void> refused = spending->check(key);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kLimitReached);
+  EXPECT_EQ(std::get<std::int64_t>(*refused.error().fact("actual")), 100);
+  EXPECT_TRUE(spending->check(rich));
+  EXPECT_TRUE(spending->check(ApiKey{.id = "k"}));
+}
+
+TEST_F(SpendingTest, MoneyIsCountedByThePriceOfTheModel) {
+  const auto spending = open();
+  // 2 million tokens of output at 20.5 each million are 41.
+  spending->add("k", "dear", {.output_tokens = 2'000'000});
+  EXPECT_TRUE(spending->check(ApiKey{.id = "k", .money_per_day = 41'000'001}));
+  EXPECT_FALSE(spending->check(ApiKey{.id = "k", .money_per_day = 41'000'000}));
+  spending->add("k", "unknown", {.input_tokens = 1});
+  EXPECT_FALSE(spending->check(ApiKey{.id = "k", .money_per_day = 41'000'001}));
+}
+
+TEST_F(SpendingTest, ARestartForgivesNothing) {
+  open()->add("k", "m", {.input_tokens = 7});
+  EXPECT_FALSE(open()->check(ApiKey{.id = "k", .tokens_per_day = 7}));
+  EXPECT_TRUE(open()->check(ApiKey{.id = "k", .tokens_per_day = 8}));
+}
+
+TEST(Price, IsReadExactlyOrRefused) {
+  EXPECT_EQ(*parse_money("2.50"), 2'500'000U);
+  EXPECT_EQ(*parse_money("0.000001"), 1U);
+  EXPECT_EQ(*parse_money("3"), 3'000'000U);
+  for (const char* text : {"", ".", "1.", ".5", "-1", "1.0000001", "1,5", "2.5x", "99999999999"}) {
+    EXPECT_FALSE(parse_money(text)) << text;
+  }
+  EXPECT_EQ(parse_price("openai/gpt-4o=2.5/10")->model, "openai/gpt-4o");
+  for (const char* text : {"", "gpt", "gpt=1", "=1/2", "gpt=1/", "gpt=/2"})
+    EXPECT_FALSE(parse_price(text)) << text;
+}
+
+}  // namespace
+}  // namespace tertulia::server
