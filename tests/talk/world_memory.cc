@@ -187,7 +187,7 @@ void World::prompts(Words& words, const Line& /*line*/) {
   if (count == 0) fail("there is no receipt at all");
 }
 
-// erase user · erase session S
+// erase user · erase session S · erase message N
 void World::erase_memory(Words& words, const Line& /*line*/) {
   const SessionKey own = key_of("s");
   Result<ErasedMemory> erased = ErasedMemory();
@@ -195,6 +195,11 @@ void World::erase_memory(Words& words, const Line& /*line*/) {
     erased = memory().erase_owner(own.tenant, own.owner);
   } else if (words.take("session")) {
     erased = memory().erase_session(key_of(words.word()));
+  } else if (words.take("message")) {
+    const std::size_t index = words.required_number();
+    const Result<std::vector<Message>> messages = get_session_messages(*process().store, own);
+    if (!messages || index >= messages->size()) fail("there is no message " + std::to_string(index));
+    erased = memory().erase_messages(own, std::vector{(*messages)[index].id()});
   }
   if (!erased) open_error_ = erased.error();
   process().agent->engine()->forget(own);
