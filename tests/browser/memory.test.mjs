@@ -73,17 +73,12 @@ export default {
 
   async 'a fact leads to the message that said it, and an episode to its conversation'({ base, window }) {
     const page = await (await window()).tab();
-    await converse(page, base, 'I live in Porto.');
+    const session = await converse(page, base, 'I live in Porto.');
+    const { messages } = await api(base, 'GET', `/sessions/${session}/messages`);
+    await api(base, 'POST', '/memory/facts', { text: 'I live in Porto', sources: [messages[0].id] });
     await page.getByRole('button', { name: 'New conversation' }).click();
     await go(page, base);
-    const card = page.locator('.memory .cards > li', { hasText: 'Porto' });
-    // It is noted when the conversation has been closed, a moment after the answer that it is.
-    await page.waitForFunction(async () => {
-      const found = async () => (await (await fetch('/api/v1/memory/collections')).json()).collections;
-      const all = await Promise.all((await found()).map(async ({ id }) => (await (await fetch(`/api/v1/memory/facts?collection=${id}`)).json()).facts));
-      return all.flat().length > 0;
-    }, undefined, { polling: 300 });
-    await page.reload();
+    const card = page.locator('.memory .cards > li', { hasText: 'I live in Porto' });
     await card.getByRole('button', { name: /^said / }).click();
     await answered(page, 'You said: I live in Porto.');
     assert.match(page.url(), /#\/c\//);

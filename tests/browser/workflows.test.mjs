@@ -12,8 +12,10 @@ participants = ["writer", "critic"]
 ${more}
 [agents.writer]
 instructions = "You are the writer."
+model = "test"
 [agents.critic]
 instructions = "You are the critic."
+model = "test"
 `;
 export const workflows = (world) => {
   const file = (name, text) => {

@@ -34,7 +34,7 @@ export function FactList({ collections, changed }: { collections: Collection[]; 
       <Waiting what="facts" loaded={loaded}>
         {now.length + ended.length === 0 && (
           <Nothing title="Nothing is remembered yet.">
-            Tell an agent about yourself and close the conversation: what you said is noted here, with the message that said it. Or write it above.
+            Write above what agents should know of you. What was said in conversations that have ended is among the episodes.
           </Nothing>
         )}
         <ul class="cards">
