@@ -37,6 +37,32 @@ Result<std::vector<StoredRecord>> read_every(Store& store, RecordQuery query) {
   return all;
 }
 
+// What is stored of a job when it is accepted. Takes the bytes.
+Note acceptance(const SessionKey& key, const IngestJob& job, IngestRequest& request) {
+  Note noted{.key = key, .conditions = {}, .changes = {}};
+  noted.changes.emplace_back(AddRecord{{.stream = bytes_stream(job.id),
+                                        .number = 1,
+                                        .time = job.created_at,
+                                        .key = job.id,
+                                        .name = std::string(name_of(job.format)),
+                                        .payload = std::move(request.document.bytes)}});
+  noted.changes.emplace_back(AddRecord{{.stream = pending_stream(job.id),
+                                        .number = 1,
+                                        .time = job.created_at,
+                                        .key = job.id,
+                                        .name = std::string(kPendingName),
+                                        .payload = to_text(job)}});
+  if (!request.key.empty()) {
+    noted.changes.emplace_back(AddRecord{{.stream = key_stream(request.key),
+                                          .number = 1,
+                                          .time = job.created_at,
+                                          .key = {},
+                                          .name = request.hash,
+                                          .payload = job.id}});
+  }
+  return noted;
+}
+
 }  // namespace
 
 IngestJobs::IngestJobs(SemanticMemory& memory, Store& store, Env& env)
@@ -134,6 +160,15 @@ Result<std::optional<IngestJob>> IngestJobs::known_by_key(const IngestRequest& r
   return std::optional<IngestJob>(*std::move(job));
 }
 
+Result<void> IngestJobs::check_queue(const TenantId& tenant, const OwnerId& user) {
+  MutexLock lock(mutex_);
+  const auto waiting = std::ranges::count_if(
+      queue_, [&](const LivePtr& one) { return one->tenant == tenant && one->user == user; });
+  if (static_cast<std::size_t>(waiting) < kMaxWaitingJobs) return {};
+  return Error(ErrorCode::kQueueFull, "256 documents of this user wait already; try again later")
+      .with("limit", static_cast<std::int64_t>(kMaxWaitingJobs));
+}
+
 Result<IngestJob> IngestJobs::submit(IngestRequest request) {
   TERTULIA_TRY(check_writer(request.writer));
   if (request.document.source.empty()) {
@@ -153,40 +188,10 @@ Result<IngestJob> IngestJobs::submit(IngestRequest request) {
                .writer = std::move(request.writer),
                .created_at = env_.clock().now()};
   const IngestJob job = live->job;
-  {
-    MutexLock lock(mutex_);
-    const auto waiting = std::ranges::count_if(queue_, [&](const LivePtr& one) {
-      return one->tenant == request.tenant && one->user == request.user;
-    });
-    if (static_cast<std::size_t>(waiting) >= kMaxWaitingJobs) {
-      return Error(ErrorCode::kQueueFull, "256 documents of this user wait already; try again later")
-          .with("limit", static_cast<std::int64_t>(kMaxWaitingJobs));
-    }
-  }
+  TERTULIA_TRY(check_queue(request.tenant, request.user));
   const SessionKey key = ingest_session(request.tenant, request.user);
   TERTULIA_TRY(put_session(key));
-  Note noted{.key = key, .conditions = {}, .changes = {}};
-  noted.changes.emplace_back(AddRecord{{.stream = bytes_stream(job.id),
-                                        .number = 1,
-                                        .time = job.created_at,
-                                        .key = job.id,
-                                        .name = std::string(name_of(job.format)),
-                                        .payload = std::move(request.document.bytes)}});
-  noted.changes.emplace_back(AddRecord{{.stream = pending_stream(job.id),
-                                        .number = 1,
-                                        .time = job.created_at,
-                                        .key = job.id,
-                                        .name = std::string(kPendingName),
-                                        .payload = to_text(job)}});
-  if (!request.key.empty()) {
-    noted.changes.emplace_back(AddRecord{{.stream = key_stream(request.key),
-                                          .number = 1,
-                                          .time = job.created_at,
-                                          .key = {},
-                                          .name = request.hash,
-                                          .payload = job.id}});
-  }
-  if (Result<void> stored = note(store_, std::move(noted)); !stored) {
+  if (Result<void> stored = note(store_, acceptance(key, job, request)); !stored) {
     const bool raced = !request.key.empty() && stored.error().code() == ErrorCode::kRevisionConflict;
     if (!raced) return std::move(stored).error();
     // Somebody else came first with the same key.

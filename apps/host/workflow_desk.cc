@@ -241,6 +241,20 @@ WorkflowRun WorkflowDesk::start(const Workflow& workflow, const RunMarker& marke
   return engine_->run(workflow, std::move(input), std::move(options));
 }
 
+// From now on the run is begun again by whoever opens the data next.
+Result<void> WorkflowDesk::mark(const RunMarker& marker) {
+  const SessionKey runs = runs_session(marker.key.tenant, marker.key.owner);
+  const Time now = turns_->env().clock().now();
+  TERTULIA_TRY(put_runs_session(store(), runs, now));
+  TERTULIA_TRY(add_record(store(), runs,
+                          {.stream = marker_stream(marker.run),
+                           .time = now,
+                           .key = marker.run,
+                           .name = std::string(kMarkerName),
+                           .payload = to_text(marker)}));
+  return {};
+}
+
 Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::launch(const Workflow& workflow, RunMarker marker,
                                                          bool marked) {
   auto live = std::make_shared<Live>();
@@ -270,18 +284,8 @@ Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::launch(const Workflow& workflo
     // The life that was cut may have told more than was stored, or nothing that was.
     if (live->outcome || live->next_number == 0) live->next_number += kLeap;
     live->outcome.reset();
-  } else {
-    const SessionKey runs = runs_session(what.key.tenant, what.key.owner);
-    if (Result<void> put = put_runs_session(store(), runs, turns_->env().clock().now()); !put) {
-      return give_up(put.error());
-    }
-    const Result<std::uint64_t> noted = add_record(store(), runs,
-                                                   {.stream = marker_stream(what.run),
-                                                    .time = turns_->env().clock().now(),
-                                                    .key = what.run,
-                                                    .name = std::string(kMarkerName),
-                                                    .payload = to_text(what)});
-    if (!noted) return give_up(noted.error());
+  } else if (Result<void> noted = mark(what); !noted) {
+    return give_up(noted.error());
   }
   live->tracked->begin_life(live->next_number);
   {

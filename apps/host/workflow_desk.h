@@ -99,6 +99,7 @@ class WorkflowDesk {
   Result<SessionKey> place_of(const TenantId& tenant, const OwnerId& owner, const std::string& run);
   Result<std::optional<RunMarker>> known_by_key(const WorkflowStart& start);
   Result<TrackedRunPtr> launch(const Workflow& workflow, RunMarker marker, bool marked = false);
+  Result<void> mark(const RunMarker& marker);
   WorkflowRun start(const Workflow& workflow, const RunMarker& marker);
   // Reads what is stored of the run's earlier lives.
   Result<void> read_past(Live& live);
