@@ -1,15 +1,19 @@
 // tertulia approve: answers what a turn waits for, from another process than the one that asked.
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <memory>
 
 #include "tertulia/agent/engine.h"
 #include "tertulia/base/env.h"
 #include "tertulia/base/json.h"
 #include "tertulia/base/nearest.h"
+#include "tertulia/base/setting.h"
 
 #include "chat/tool_line.h"
 #include "commands.h"
 #include "open_store.h"
+#include "server_door.h"
 #include "words.h"
 
 namespace tertulia::cli {
@@ -18,6 +22,21 @@ namespace {
 struct ApproveOptions {
   std::string id;
   std::string choice;
+  // Empty: the data directory itself.
+  std::string server;
+};
+
+// A question, of the store or of a server.
+struct Waiting {
+  std::string id;
+  std::string kind;
+  std::string session;
+  std::string branch;
+  std::string tool;
+  std::string tool_class;
+  JsonText arguments;
+  std::string asked_at;
+  std::string expires_at;
 };
 
 const std::vector<std::string> kChoices = {"once", "always", "always_exactly", "deny", "always_deny"};
@@ -25,29 +44,66 @@ const std::vector<std::string> kChoices = {"once", "always", "always_exactly", "
 Error in_use(Error error) {
   if (error.code() != ErrorCode::kLocked) return error;
   return std::move(error).in(
-      "whoever has the data must take the answer: answer in its chat, or stop it and try again (the question "
-      "stays)");
+      "whoever has the data must take the answer: answer in its chat, or through the server that has it "
+      "(approve --server http://127.0.0.1:8080), or stop it and try again (the question stays)");
 }
 
-void show(const std::vector<Question>& questions, const Context& context) {
+Waiting waiting_of(const Question& question) {
+  return {.id = question.id(),
+          .kind = std::string(name_of(question.kind)),
+          .session = question.key.session.text(),
+          .branch = question.branch.text(),
+          .tool = question.tool,
+          .tool_class = std::string(name_of(question.tool_class)),
+          .arguments = question.arguments,
+          .asked_at = iso_time(question.asked_at),
+          .expires_at = iso_time(question.expires_at)};
+}
+
+// As a server writes it.
+Result<Waiting> waiting_in(const Json& form) {
+  JsonReader in(form, "question");
+  Waiting waiting;
+  waiting.id = in.required_string("turn") + "/" + std::to_string(in.required_int("call", 0, UINT32_MAX));
+  waiting.kind = in.required_string("kind");
+  waiting.session = in.required_string("session");
+  waiting.branch = in.required_string("branch");
+  waiting.tool = in.required_string("tool");
+  waiting.tool_class = in.required_string("class");
+  if (const Json* arguments = in.optional("arguments")) waiting.arguments = JsonText::of(*arguments);
+  waiting.asked_at = in.required_string("asked_at");
+  waiting.expires_at = in.required_string("expires_at");
+  TERTULIA_TRY(in.finish());
+  return waiting;
+}
+
+// Of "2026-11-15T22:25:14Z", to the second.
+Time time_of(const std::string& iso) {
+  std::tm parts{};
+  if (::strptime(iso.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return {};
+  return Time(std::chrono::seconds(::timegm(&parts)));
+}
+
+void show(const std::vector<Waiting>& questions, const Context& context) {
   const Time now = real_env().clock().now();
   std::vector<std::vector<std::string>> rows;
-  for (const Question& question : questions) {
+  for (const Waiting& one : questions) {
     if (context.out.json) {
-      context.out.line(to_text(JsonObject{{"id", question.id()},
-                                          {"kind", name_of(question.kind)},
-                                          {"session", question.key.session.text()},
-                                          {"branch", question.branch.text()},
-                                          {"tool", question.tool},
-                                          {"class", name_of(question.tool_class)},
-                                          {"arguments", question.arguments.value()},
-                                          {"asked_at", iso_time(question.asked_at)},
-                                          {"expires_at", iso_time(question.expires_at)}}));
+      context.out.line(to_text(JsonObject{{"id", one.id},
+                                          {"kind", one.kind},
+                                          {"session", one.session},
+                                          {"branch", one.branch},
+                                          {"tool", one.tool},
+                                          {"class", one.tool_class},
+                                          {"arguments", one.arguments.value()},
+                                          {"asked_at", one.asked_at},
+                                          {"expires_at", one.expires_at}}));
       continue;
     }
-    rows.push_back({question.id(), question.key.session.text(), question.tool, ago(question.asked_at, now),
-                    question.expires_at <= now ? "expired" : ago(question.expires_at, now),
-                    fit(arguments_text(question.arguments.text()), 50)});
+    const Time expires = time_of(one.expires_at);
+    rows.push_back({one.id, one.session, one.tool, ago(time_of(one.asked_at), now),
+                    expires <= now ? "expired" : ago(expires, now),
+                    fit(arguments_text(one.arguments.text()), 50)});
   }
   if (context.out.json) return;
   if (rows.empty()) return context.out.line("Nothing waits for an answer.");
@@ -57,11 +113,11 @@ void show(const std::vector<Question>& questions, const Context& context) {
 }
 
 // A part of an id is enough where it can only mean one.
-Result<const Question*> find(const std::vector<Question>& questions, const std::string& id) {
-  const Question* found = nullptr;
-  for (const Question& question : questions) {
-    if (question.id() == id) return &question;
-    if (question.id().find(id) == std::string::npos) continue;
+Result<const Waiting*> find_waiting(const std::vector<Waiting>& questions, const std::string& id) {
+  const Waiting* found = nullptr;
+  for (const Waiting& question : questions) {
+    if (question.id == id) return &question;
+    if (question.id.find(id) == std::string::npos) continue;
     if (found != nullptr)
       return Error(ErrorCode::kNoQuestion, "'" + id + "' could mean several questions; give more of the id");
     found = &question;
@@ -73,9 +129,65 @@ Result<const Question*> find(const std::vector<Question>& questions, const std::
   return found;
 }
 
-Result<void> approve(const ApproveOptions& options, const Context& context) {
+void say_answered(const Context& context, const Waiting& question, const ApproveOptions& options) {
+  if (context.out.json) {
+    context.out.line(to_text(JsonObject{{"id", question.id}, {"answer", options.choice}}));
+  } else if (options.server.empty()) {
+    context.out.line("Answered. The turn goes on with: tertulia resume --session " + question.session);
+  } else {
+    context.out.line("Answered. The server goes on with the turn.");
+  }
+}
+
+// The server that has the data takes the answer, and goes on at once.
+Result<void> approve_there(const ApproveOptions& options, bool lists, const Context& context) {
+  const ServerDoor server(options.server, process_environment());
+  TERTULIA_TRY_AS(const Json answer, server.get("/api/v1/questions"));
+  const Json* list = answer.as_object() == nullptr ? nullptr : answer.as_object()->find("questions");
+  if (list == nullptr || list->as_array() == nullptr) {
+    return Error(ErrorCode::kForeignData, options.server + " is no server of Tertulia");
+  }
+  std::vector<Waiting> questions;
+  for (const Json& form : *list->as_array()) {
+    TERTULIA_TRY_AS(Waiting waiting, waiting_in(form));
+    questions.push_back(std::move(waiting));
+  }
+  if (lists) {
+    show(questions, context);
+    return {};
+  }
+  TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
+  const std::size_t slash = question->id.find('/');
+  TERTULIA_TRY(server.post("/api/v1/sessions/" + question->session + "/turns/" +
+                               question->id.substr(0, slash) + "/questions/" + question->id.substr(slash + 1),
+                           JsonObject{{"choice", options.choice}}));
+  say_answered(context, *question, options);
+  return {};
+}
+
+Result<void> approve_here(const ApproveOptions& options, bool lists, const Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
+  auto open = open_store(context, Need::kExisting);
+  if (!open) return in_use(std::move(open).error());
+  TERTULIA_TRY_AS(const std::shared_ptr<Engine> engine,
+                  Engine::open({.store = std::shared_ptr<Store>(std::move(open->store)), .recover = false}));
+  TERTULIA_TRY_AS(const std::vector<Question> asked, engine->questions(tenant, owner));
+  std::vector<Waiting> questions;
+  for (const Question& question : asked) questions.push_back(waiting_of(question));
+  if (lists) {
+    show(questions, context);
+    return {};
+  }
+  TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
+  TERTULIA_TRY_AS(const Answer::Choice choice, answer_choice_named(options.choice));
+  TERTULIA_TRY_AS(const SessionKey key, key_of(context, question->session));
+  TERTULIA_TRY(engine->answer(key, question->id, {.choice = choice}));
+  say_answered(context, *question, options);
+  return {};
+}
+
+Result<void> approve(const ApproveOptions& options, const Context& context) {
   const bool lists = options.id.empty() || options.id == "list";
   if (!lists && std::ranges::find(kChoices, options.choice) == kChoices.end()) {
     return Error(ErrorCode::kOutOfRange,
@@ -84,25 +196,8 @@ Result<void> approve(const ApproveOptions& options, const Context& context) {
                       : "'" + options.choice + "' is no answer" + did_you_mean(options.choice, kChoices)) +
                      ": once, always, always_exactly, deny or always_deny");
   }
-  auto open = open_store(context, Need::kExisting);
-  if (!open) return in_use(std::move(open).error());
-  TERTULIA_TRY_AS(const std::shared_ptr<Engine> engine,
-                  Engine::open({.store = std::shared_ptr<Store>(std::move(open->store)), .recover = false}));
-  TERTULIA_TRY_AS(const std::vector<Question> questions, engine->questions(tenant, owner));
-  if (lists) {
-    show(questions, context);
-    return {};
-  }
-  TERTULIA_TRY_AS(const Question* question, find(questions, options.id));
-  TERTULIA_TRY_AS(const Answer::Choice choice, answer_choice_named(options.choice));
-  TERTULIA_TRY(engine->answer(question->key, question->id(), {.choice = choice}));
-  if (context.out.json) {
-    context.out.line(to_text(JsonObject{{"id", question->id()}, {"answer", options.choice}}));
-  } else {
-    context.out.line("Answered. The turn goes on with: tertulia resume --session " +
-                     question->key.session.text());
-  }
-  return {};
+  return options.server.empty() ? approve_here(options, lists, context)
+                                : approve_there(options, lists, context);
 }
 
 }  // namespace
@@ -113,7 +208,10 @@ void add_approve(CLI::App& app, Context& context) {
   command->add_option("id", options->id,
                       "The question, or a part of its id; not given, or 'list': all are listed");
   command->add_option("answer", options->choice, "once, always, always_exactly, deny or always_deny");
-  command->footer("The turn goes on with whoever resumes it: tertulia resume");
+  command->add_option("--server", options->server,
+                      "The address of the server that has the data (its key: TERTULIA_API_KEY)");
+  command->footer(
+      "The turn goes on with whoever resumes it: tertulia resume, or the server that has the data");
   command->callback([options, &context] { context.run([&] { return approve(*options, context); }); });
 }
 

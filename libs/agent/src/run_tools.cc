@@ -74,8 +74,12 @@ class Batch {
   Batch& operator=(const Batch&) = delete;
 
   Task<Result<void>> run() {
+    // The turn first: what a tool says because it was cancelled always stands behind that it was.
     const CancelRegistration on_cancel =
-        work_.live->cancel.token().on_cancel([box = box_](CancelReason) { box->push({}); });
+        work_.live->cancel.token().on_cancel([box = box_, tools = tools_](CancelReason reason) mutable {
+          box->push({});
+          tools.cancel(reason);
+        });
     start_more();
     while (running_ > 0) {
       std::deque<Finished> finished;
@@ -132,7 +136,7 @@ class Batch {
     context.session = work_.key.session;
     context.branch = work_.branch;
     context.turn = work_.live->id();
-    context.cancel = work_.live->cancel.token();
+    context.cancel = tools_.token();
     context.deadline = min(work_.deadline, Deadline::after(timeout, work_.engine.env.clock()));
     context.workers = work_.engine.workers.get();
     return context;
@@ -209,17 +213,14 @@ class Batch {
                });
   }
 
-  // Notes what has come to its end. What a tool has answered is known, also if the turn was cancelled at the
-  // same time.
+  // Notes what has come to its end. What a tool has answered before the turn was cancelled is known.
   Task<Result<void>> take_in(std::deque<Finished> finished) {
     std::vector<JournalEntry::Step> steps;
     NoteChanges assets;
     bool stop = false;
     for (Finished& one : finished) {
-      if (one.what == Finished::What::kStop) {
-        stop = true;
-        continue;
-      }
+      stop = stop || one.what == Finished::What::kStop;
+      if (stop) break;
       PlannedCall& call = work_.calls[one.call];
       // Late: it was given up already.
       if (call.result) continue;
@@ -227,11 +228,9 @@ class Batch {
       if (one.what == Finished::What::kProbed && !one.took_effect) {
         // Whatever its class: it is known not to have run.
         call.recovery = Recovery::kRun;
-        if (stopped()) {
-          run_call(one.call);
-        } else {
-          stop = true;
-        }
+        stop = !stopped();
+        if (stop) break;
+        run_call(one.call);
         continue;
       }
       --running_;
@@ -268,6 +267,8 @@ class Batch {
 
   TurnWork& work_;
   std::shared_ptr<FinishedBox> box_;
+  // What the tools are told.
+  CancelSource tools_;
   std::deque<std::size_t> waiting_;
   std::vector<std::optional<boost::asio::steady_timer>> timers_;
   std::vector<std::shared_ptr<NextToolCall::Chain>> chains_;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kImageTokens = 1'600;
 constexpr std::uint64_t kLeastFileTokens = 1'500;
 constexpr std::uint64_t kBytesPerTextToken = 4;
-constexpr std::uint64_t kBytesPerFileToken = 20;
+constexpr std::uint64_t kBytesPerFileToken = 50;
 
 constexpr std::array<std::string_view, 4> kImageTypes = {"image/png", "image/jpeg", "image/gif",
                                                          "image/webp"};

@@ -31,7 +31,7 @@ std::size_t bytes_in_address(std::string_view address);
 
 // What a part costs. Text is counted. Nobody but the provider can count an image or a file, so that is an
 // estimate: 1,600 tokens for an image, the most that providers charge for one that they have scaled down; a
-// token for 4 bytes of a text file and for 20 of another, at least 1,500 of which.
+// token for 4 bytes of a text file, and for 50 of another, but at least 1,500.
 std::uint64_t tokens_of(const Part& part, std::size_t asset_bytes, const Tokenizer& tokenizer);
 
 }  // namespace tertulia
