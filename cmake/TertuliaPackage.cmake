@@ -10,18 +10,18 @@ endif()
 
 set(from "${PROJECT_SOURCE_DIR}/packaging")
 set(made "${PROJECT_BINARY_DIR}/packaging")
-configure_file("${from}/debian/changelog.in" "${made}/changelog.Debian" @ONLY)
+configure_file("${from}/debian/changelog.in" "${made}/changelog" @ONLY)
 configure_file("${from}/tertulia.1" "${made}/tertulia.1" COPYONLY)
-foreach(file changelog.Debian tertulia.1)
+foreach(file changelog tertulia.1)
   # -n: the same bytes whenever it is made.
   execute_process(COMMAND "${TERTULIA_GZIP}" -9nkf "${made}/${file}" COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 
-install(PROGRAMS $<TARGET_FILE:tertulia_cli> DESTINATION bin COMPONENT package EXCLUDE_FROM_ALL)
+install(TARGETS tertulia_cli RUNTIME DESTINATION bin COMPONENT package EXCLUDE_FROM_ALL)
 install(FILES "${PROJECT_SOURCE_DIR}/apps/server/tertulia.service" DESTINATION lib/systemd/system COMPONENT package
   EXCLUDE_FROM_ALL)
 install(FILES "${made}/tertulia.1.gz" DESTINATION share/man/man1 COMPONENT package EXCLUDE_FROM_ALL)
-install(FILES "${made}/changelog.Debian.gz" "${from}/debian/copyright" DESTINATION share/doc/tertulia COMPONENT package
+install(FILES "${made}/changelog.gz" "${from}/debian/copyright" DESTINATION share/doc/tertulia COMPONENT package
   EXCLUDE_FROM_ALL)
 install(FILES "${from}/debian/config.toml" DESTINATION /etc/tertulia COMPONENT package EXCLUDE_FROM_ALL)
 
@@ -29,8 +29,9 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tertulia)
 set(CPACK_PACKAGE_CONTACT "The Tertulia authors <tertulia@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "durable, branching conversations for LLM agents")
-set(CPACK_PACKAGE_DESCRIPTION "A server and command-line program that keeps the conversations of LLM agents: they branch, survive\n\
- crashes, and can be spoken to through OpenAI-compatible clients, a native HTTP\n API, a web chat and a terminal.")
+set(CPACK_PACKAGE_DESCRIPTION "A server and command-line program that keeps the conversations of LLM\n\
+ agents: they branch, survive crashes, and can be spoken to through\n\
+ OpenAI-compatible clients, a native HTTP API, a web chat and a terminal.")
 set(CPACK_COMPONENTS_ALL package)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)

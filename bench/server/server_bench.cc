@@ -114,7 +114,10 @@ void measure(const std::filesystem::path& directory) {
   server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },
                         .names = [&host] { return host->agents(); }};
   auto server = server::Server::start(server::server_options(config),
-                                      {host->engine(), std::move(agents), host->memory(), host->directory()},
+                                      {.engine = host->engine(),
+                                       .agents = std::move(agents),
+                                       .memory = host->memory(),
+                                       .directory = host->directory()},
                                       real_env(), Log())
                     .value();
   HttpConnection connection(server->port());

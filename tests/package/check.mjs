@@ -34,7 +34,7 @@ try {
   assert.ok(listed.every((line) => line.includes(' root/root ')), 'everything is root\'s');
   const files = listed.filter((line) => !line.startsWith('d')).map((line) => line.split(/\s+/)[5].slice(1)).sort();
   assert.deepEqual(files, ['/etc/tertulia/config.toml', '/usr/bin/tertulia', '/usr/lib/systemd/system/tertulia.service',
-    '/usr/share/doc/tertulia/changelog.Debian.gz', '/usr/share/doc/tertulia/copyright', '/usr/share/man/man1/tertulia.1.gz']);
+    '/usr/share/doc/tertulia/changelog.gz', '/usr/share/doc/tertulia/copyright', '/usr/share/man/man1/tertulia.1.gz']);
   run('dpkg-deb', '-x', deb, join(folder, 'root'));
   const program = join(folder, 'root/usr/bin/tertulia');
   const unit = readFileSync(join(folder, 'root/usr/lib/systemd/system/tertulia.service'), 'utf8');
