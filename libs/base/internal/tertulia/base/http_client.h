@@ -44,9 +44,9 @@ struct HttpRequest {
   std::vector<HttpHeader> headers{};
   std::vector<HttpSecretHeader> secret_headers{};
   std::string body{};
-  // Never sent a second time without the caller's knowledge. Else a request whose kept connection breaks before
-  // the answer begins is sent again on a new one, and the server may have acted on the first. Such a request
-  // ends with kCut instead. Default: false.
+  // Never sent a second time without the caller's knowledge. Else a request whose kept connection breaks
+  // before the answer begins is sent again on a new one, and the server may have acted on the first. Such a
+  // request ends with kCut instead. Default: false.
   bool once = false;
 
   Deadline deadline{};
