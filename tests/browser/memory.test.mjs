@@ -127,7 +127,7 @@ export default {
   async 'a document that was being read when the page was left is found again'({ base, window }) {
     const page = await (await window()).tab();
     await go(page, base, 'documents');
-    await drop(page, 'long.txt', 'text/plain', Array.from({ length: 20_000 }, (_, n) => `Station ${n} is on the long line.`).join(' '));
+    await drop(page, 'long.txt', 'text/plain', Array.from({ length: 4000 }, (_, n) => `Station ${n} is on the long line.`).join(' '));
     await page.getByText('long.txt').first().waitFor();
     await page.reload();
     await page.locator('.memory .cards > li', { hasText: 'long.txt' }).getByText(/^\d+ parts$/).waitFor();

@@ -122,13 +122,15 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },
                         .names = [&host] { return host->agents(); }};
   TERTULIA_TRY_AS(const std::unique_ptr<server::Server> server,
-                  server::Server::start(server::server_options(config),
-                                        {.engine = host->engine(),
-                                         .agents = std::move(agents),
-                                         .memory = host->memory(),
-                                         .directory = host->directory(),
-                                         .spans = spans},
-                                        real_env(), log));
+                  server::Server::start(
+                      server::server_options(config),
+                      {.engine = host->engine(),
+                       .agents = std::move(agents),
+                       .memory = host->memory(),
+                       .desks = {&host->semantic(), host->ingest_jobs(), host->workflows(), host->embedder()},
+                       .directory = host->directory(),
+                       .spans = spans},
+                      real_env(), log));
   say_where(context, config, *server);
   wait_for_end(signals, *server, log);
   const auto at_most = std::chrono::duration_cast<std::chrono::milliseconds>(config.duration("server.drain"));

@@ -66,7 +66,8 @@ export function applyRunEvent(state: RunState, event: TurnEvent): RunState {
       return { ...settled(next, 'failed', time), reason: event.text };
     case 'superstep_completed': {
       const { status, nodes, lines, requests, permissions, reason } = next;
-      const steps = (event.index ?? 0) + 1;
+      // Counted from 1; the entry is 0.
+      const steps = event.index ?? 0;
       return { ...next, steps, mark: { status, nodes, lines, requests, steps, permissions, reason } };
     }
     case 'executor_invoked':

@@ -36,10 +36,11 @@ test('a reset of the run takes back what was not durable, one of a participant o
   const before = play([
     { kind: 'text_delta', name: 'a', text: 'kept' },
     { kind: 'text_ended', name: 'a' },
-    { kind: 'superstep_completed', index: 0 },
+    { kind: 'superstep_completed', index: 1 },
     { kind: 'executor_invoked', name: 'b' },
     { kind: 'text_delta', name: 'b', text: 'half' },
   ]);
+  assert.equal(before.steps, 1);
   const participant = play([{ kind: 'reset', name: 'b', text: 'again' }], before);
   assert.deepEqual(participant.lines.map((line) => line.text), ['kept']);
   assert.equal(participant.nodes['b']?.state, 'working');

@@ -83,7 +83,7 @@ function Results({ found }: { found: Found }) {
           {items.map((item) => (
             <li key={`${item.collection}/${item.id}`} class="scored">
               {item.score !== undefined && <Score value={item.score} />}
-              {item.heading_path && item.heading_path.length > 0 && <b>{item.heading_path.join(' › ')}</b>}
+              {!item.text.startsWith('#') && item.heading_path && item.heading_path.length > 0 && <b>{item.heading_path.join(' › ')}</b>}
               <p class="found-text">{item.text.slice(0, 600)}</p>
               <p class="facts-line">
                 <span class="badge">{kKinds[item.kind] ?? item.kind}</span>
