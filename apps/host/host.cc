@@ -159,7 +159,8 @@ Result<AgentDefinitionPtr> Host::make_agent(const Config& config, const HostOpti
     for (const ToolPtr& tool : middleware->tools()) TERTULIA_TRY(definition->tools->add(tool));
   }
   definition->memory = memory_;
-  definition->middleware = options.middleware;
+  definition->middleware.insert(definition->middleware.begin(), options.middleware.begin(),
+                                options.middleware.end());
   const std::string where = "agent '" + plan.spec.id.text() + "'";
   auto model = configured_model(plan_, plan.spec.model, options.environment, *options.env);
   if (!model) return std::move(model).error().in(where);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tertulia/agent/builtin_middleware.h"
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
 #include "tertulia/memory/prompt.h"
@@ -172,6 +173,14 @@ spending = { session_tokens = 1000, turn_cents = 50, input_cents = 300 }
   for (const MiddlewarePtr& one : host->agent("careful").value()->middleware) names.emplace_back(one->name());
   EXPECT_THAT(names, ElementsAre("limits", "redaction", "plan", "breaker", "retry"));
   EXPECT_THAT(tools_of(*host, "careful"), testing::Contains("plan"));
+}
+
+TEST_F(HostTest, TheMiddlewareOfTheHostIsAroundThatOfTheTable) {
+  const auto host =
+      open("[agents.a]\nmiddleware = { plan = true }\n", {.middleware = {logging_middleware()}});
+  std::vector<std::string> names;
+  for (const MiddlewarePtr& one : host->agent("a").value()->middleware) names.emplace_back(one->name());
+  EXPECT_THAT(names, ElementsAre("logging", "plan"));
 }
 
 TEST_F(HostTest, AnAgentStopsAtTheSpendingOfItsTable) {
