@@ -87,12 +87,20 @@ async function opening() {
   figure('web: opening 10,000 ÷ 100 messages', median(times.long) / median(times.short), '', '<= 2');
 }
 
-// What the processes of the pages have for themselves: not the program and the fonts, which all share.
-function ownMemory(pids) {
-  return pids.reduce((sum, pid) => {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    return sum + ['RssAnon', 'RssShmem'].reduce((all, name) => all + Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0), 0) / 1024;
-  }, 0);
+// Browsers keep processes at hand for pages to come; that of the page is the one that has just worked.
+async function pageProcess(work) {
+  const cdp = await browser.browser.newBrowserCDPSession();
+  const renderers = async () => (await cdp.send('SystemInfo.getProcessInfo')).processInfo.filter(({ type }) => type === 'renderer');
+  const before = new Map((await renderers()).map(({ id, cpuTime }) => [id, cpuTime]));
+  await work();
+  const worked = (await renderers()).map(({ id, cpuTime }) => ({ id, time: cpuTime - (before.get(id) ?? 0) }));
+  return worked.toSorted((a, b) => b.time - a.time)[0].id;
+}
+
+// What a process has for itself, in MB: not the program and the fonts, which all share.
+function ownMemory(pid) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return ['RssAnon', 'RssShmem'].reduce((sum, name) => sum + Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0), 0) / 1024;
 }
 
 async function scrolling() {
@@ -108,20 +116,20 @@ async function scrolling() {
       requestAnimationFrame(frame);
     });
     const before = await read();
-    for (let step = 0; step < 100; ++step) {
-      await page.mouse.wheel(0, -600);
-      await page.waitForTimeout(20);
-    }
+    const pid = await pageProcess(async () => {
+      for (let step = 0; step < 100; ++step) {
+        await page.mouse.wheel(0, -600);
+        await page.waitForTimeout(20);
+      }
+    });
     const after = await read();
     const frames = (await page.evaluate(() => window.frames_)).toSorted((a, b) => a - b);
     await page.locator('.thread').evaluate((thread) => (thread.scrollTop = 0));
     await page.getByText('Question 0', { exact: true }).waitFor();
-    const cdp = await browser.browser.newBrowserCDPSession();
-    const { processInfo } = await cdp.send('SystemInfo.getProcessInfo');
-    figure('web: 95 % of frames while scrolling within', frames[Math.floor(frames.length * 0.95)], 'ms', '<= 50');
-    figure('web: main thread while scrolling', share(before, after), '%');
+    figure('web: 95 % of frames while scrolling within', frames[Math.floor(frames.length * 0.95)], 'ms', '', 'time of the clock: a busy machine counts');
+    figure('web: main thread while scrolling', share(before, after), '%', '< 50');
     figure('web: heap with 10,000 messages', (await read()).JSHeapUsedSize / 1e6, 'MB');
-    figure('web: tab memory with 10,000 messages', ownMemory(processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id)), 'MB', '< 200');
+    figure('web: tab memory with 10,000 messages', ownMemory(pid), 'MB', '< 200');
   });
 }
 
