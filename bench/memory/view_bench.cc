@@ -3,8 +3,10 @@
 //   bench_view            figures
 //   bench_view --trim N   only the seconds that cutting N messages to a budget takes, for
 //   bench/memory/trim.mjs
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,8 +67,18 @@ class Talk {
   std::uint64_t count_ = 0;
 };
 
+// Of the processor's time: the machine may be shared.
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
 double assembly_seconds(const ViewParts& parts, const MemoryConfig& config, const Tokenizer& tokenizer) {
-  return median_seconds([&] { keep(assemble_view(parts, config, tokenizer).value()); });
+  constexpr int kCalls = 200;
+  const double start = thread_seconds();
+  for (int i = 0; i < kCalls; ++i) keep(assemble_view(parts, config, tokenizer).value());
+  return (thread_seconds() - start) / kCalls;
 }
 
 void measure_history(const Tokenizer& tokenizer) {
@@ -77,9 +89,15 @@ void measure_history(const Tokenizer& tokenizer) {
   // A budget that leaves 50 messages in both.
   parts.budget = Tokens{6'000};
   parts.history = talk.of(100);
-  const double small = assembly_seconds(parts, config, tokenizer);
-  parts.history = talk.of(100'000);
-  const double large = assembly_seconds(parts, config, tokenizer);
+  ViewParts many = parts;
+  many.history = talk.of(100'000);
+  // In turns, and the best of each, so that both meet the same machine.
+  double small = 1;
+  double large = 1;
+  for (int round = 0; round < 15; ++round) {
+    small = std::min(small, assembly_seconds(parts, config, tokenizer));
+    large = std::min(large, assembly_seconds(many, config, tokenizer));
+  }
   print_figure("view.assemble_100_messages", small * 1e6, "us", "", "");
   print_figure("view.assemble_100000_messages", large * 1e6, "us", "", "");
   print_figure("view.history_independence", large / small, "x", "<= 1.3", "100,000 beside 100 messages");
@@ -100,9 +118,9 @@ void measure_retrieval(const Tokenizer& tokenizer) {
   ViewParts parts;
   parts.history = talk.of(100);
   const MemoryConfig config;
-  std::size_t question = 0;
-  const double seconds = median_seconds([&] {
-    ++question;
+  std::vector<double> times;
+  for (std::size_t question = 1; question <= 200; ++question) {
+    const double start = thread_seconds();
     const std::string asked = "What was said about the " + std::string(kSubjects[question % 8]) + " on day " +
                               std::to_string(question % 365) + "?";
     std::vector<Vector> vector = embed(*embedder, std::vector<std::string>{asked}).value();
@@ -115,8 +133,10 @@ void measure_retrieval(const Tokenizer& tokenizer) {
                                .score = found.score});
     }
     keep(assemble_view(parts, config, tokenizer).value());
-  });
-  print_figure("view.assemble_with_retrieval_p50", seconds * 1e3, "ms", "< 5",
+    times.push_back(thread_seconds() - start);
+  }
+  std::ranges::nth_element(times, times.begin() + 100);
+  print_figure("view.assemble_with_retrieval_p50", times[100] * 1e3, "ms", "< 5",
                "over 100,000 items, static embedder");
 }
 
