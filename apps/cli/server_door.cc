@@ -40,17 +40,17 @@ Result<Json> ServerDoor::ask(const std::string& method, const std::string& path,
   if (key_) request.secret_headers.push_back({"Authorization", "Bearer ", key_});
   int status = 0;
   std::string text;
+  const std::shared_ptr<HttpClient> client = HttpClient::shared({.proxy = ""});
   const HttpEnd end = *wait<HttpEnd>([&](const Done<HttpEnd>& done) {
-    HttpClient::shared({.proxy = ""})
-        ->send(std::move(request), {.on_head = [&status](const HttpHead& head) -> Result<void> {
-                                      status = head.status;
-                                      return {};
-                                    },
-                                    .on_body = [&text](std::string_view bytes) -> Result<void> {
-                                      text += bytes;
-                                      return {};
-                                    },
-                                    .on_end = [done](const HttpEnd& how) { done(how); }});
+    client->send(std::move(request), {.on_head = [&status](const HttpHead& head) -> Result<void> {
+                                        status = head.status;
+                                        return {};
+                                      },
+                                      .on_body = [&text](std::string_view bytes) -> Result<void> {
+                                        text += bytes;
+                                        return {};
+                                      },
+                                      .on_end = [done](const HttpEnd& how) { done(how); }});
   });
   if (end.how != HttpEnd::How::kComplete) return Error(ErrorCode::kClosed, end.sentence);
   if (status == kNoContent) return Json();
