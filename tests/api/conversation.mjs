@@ -242,6 +242,41 @@ test('A question is asked in the stream, listed, and answered', async () => {
   equal((await own.expect(200, 'GET', '/api/v1/unknown-outcomes')).tool_calls, []);
 });
 
+test('A command answers a question through the server that has the data', async () => {
+  let calls = 0;
+  const config = await provider(() => (calls++ === 0 ? [{ call: 'calculator', arguments: { expression: '6*7' } }] : ['It is 42.']));
+  const own = await Server.start({ config: `${config}[agents.default]\ntools = ["calculator"]\npermissions = { read_only = "ask" }\n` });
+  const stream = await own.stream('POST', '/api/v1/turns', { body: { session: 'q', message: 'What is 6*7?' } });
+  await stream.until('permission_asked');
+  const question = JSON.parse(tertulia(own.data, 'approve', '--json', '--server', own.url));
+  equal([question.session, question.tool, question.arguments], ['q', 'calculator', { expression: '6*7' }]);
+  check(tertulia(own.data, 'approve', '--server', own.url).includes('calculator'), 'it is listed');
+  tertulia(own.data, 'approve', question.id, 'once', '--server', own.url);
+  equal((await stream.all()).at(-1).data.text, 'It is 42.');
+  check(tertulia(own.data, 'approve', '--server', own.url).includes('Nothing waits'), 'nothing is left');
+});
+
+test('What a message shows reaches the provider, as it takes it', async () => {
+  const asked = [];
+  const config = await provider((request) => {
+    asked.push(request.messages.at(-1).content);
+    return ['I see.'];
+  });
+  for (const [takes, sees] of [['images', true], ['known', false]]) {
+    const own = await Server.start({ config: config.replace('[model]', `[model]\ntakes = "${takes}"`) });
+    await own.expect(200, 'POST', '/api/v1/turns', { body: { session: 'pics', message: 'Hello' } });
+    const made = await own.expect(201, 'POST', '/api/v1/sessions/pics/assets', { body: new Uint8Array([1, 2, 3]), headers: { 'Content-Type': 'image/png' } });
+    const message = { parts: [{ kind: 'text', text: 'Look' }, { kind: 'image', media_type: 'image/png', asset: made.id }] };
+    equal((await own.expect(200, 'POST', '/api/v1/turns', { body: { session: 'pics', message } })).text, 'I see.');
+    const [text, image] = asked.at(-1);
+    equal(text, { type: 'text', text: 'Look' });
+    if (sees) equal(image, { type: 'image_url', image_url: { url: 'data:image/png;base64,AQID' } });
+    else check(image.text.includes('takes no images'), `the model is told: ${JSON.stringify(image)}`);
+    const missing = { parts: [{ kind: 'image', media_type: 'image/png', asset: made.id.slice(0, -2) + (made.id.at(-2) === '5' ? '6' : '5') + made.id.at(-1) }] };
+    equal((await own.expect(404, 'POST', '/api/v1/turns', { body: { session: 'pics', message: missing } })).error.code, 'not_found');
+  }
+});
+
 test('Killed in mid-stream, the server goes on where it was, without a gap and without a duplicate', async () => {
   const gate = moment();
   let asked = 0;
