@@ -57,6 +57,7 @@ export default {
     const speech = model.speech().say('shared ');
     await say(one, 'Second');
     await live(two, 'shared');
+    await two.locator('.said', { hasText: 'Second' }).waitFor();
     assert.deepEqual(await questions(two), ['First', 'Second']);
     speech.say('word').end();
     await answered(one, 'shared word');

@@ -129,6 +129,7 @@ export class Conversation {
 
   // Looks for what happened elsewhere: turns that run, turns that a crash left, messages of others.
   async check(): Promise<void> {
+    this.fillSaid();
     if (this.checking || this.left.signal.aborted) return;
     this.checking = true;
     try {
@@ -228,6 +229,14 @@ export class Conversation {
     const exchange = this.begin(said, [], false, turn);
     const stream = server.watch(this.id, turn, { branch: this.branch }, this.streamOptions(exchange, said));
     void this.follow(exchange, stream);
+  }
+
+  // A turn of another tab may be found before that tab has noted what was said in it.
+  private fillSaid(): void {
+    for (const { key, said, turn } of this.live.value) {
+      const kept = said || !turn.turn ? undefined : readKept(ownStorage, saidKey(turn.turn), asText);
+      if (kept) this.change(key, { said: kept });
+    }
   }
 
   private showParked(turn: string): void {
