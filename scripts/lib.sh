@@ -13,6 +13,7 @@ PACKAGES=(
   clang-format-19
   clang-tidy-19
   cmake
+  dpkg-dev
   g++-12
   libboost1.81-dev
   libclang-rt-19-dev
