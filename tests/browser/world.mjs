@@ -15,7 +15,7 @@ export const axeSource = () => require('axe-core').source;
 
 export const kChromium = process.env.TERTULIA_CHROMIUM ?? '/usr/bin/chromium';
 // Long, because a machine may be busy; nothing waits that long unless it fails.
-const kPatience = 240_000;
+const kPatience = 60_000;
 
 export class World {
   folder = mkdtempSync(join(tmpdir(), 'tertulia-browser-'));
