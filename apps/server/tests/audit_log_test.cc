@@ -5,7 +5,7 @@
 #include "tertulia/base/testing/sim_env.h"
 
 namespace tertulia::server {
-namespace {
+namespace audit_log_test {
 
 const Path kDirectory = "/data";
 
@@ -62,5 +62,5 @@ TEST(AuditLog, IsNotOpenedBehindABrokenChain) {
   EXPECT_EQ(AuditLog::open(env, kDirectory, Log()).error().code(), ErrorCode::kDamaged);
 }
 
-}  // namespace
+}  // namespace audit_log_test
 }  // namespace tertulia::server

@@ -16,7 +16,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace memory_test {
 
 using testing::Contains;
 using testing::HasSubstr;
@@ -350,5 +350,5 @@ TEST_F(MemoryTest, AProcedureThatFitsIsShown) {
   EXPECT_THAT(shown(model->requests().at(0)).at(1), HasSubstr("1. Ask for the order."));
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace tertulia

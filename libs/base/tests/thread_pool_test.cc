@@ -10,7 +10,7 @@
 #include "tertulia/base/executor.h"
 
 namespace tertulia {
-namespace {
+namespace thread_pool_test {
 
 TEST(ThreadPool, RunsAJobOnAnotherThread) {
   const auto pool = thread_pool(1);
@@ -164,5 +164,5 @@ TEST(ThreadPool, LosesNoJobThatManyThreadsPost) {
   EXPECT_EQ(ran, 2 * kPosters * kEach);
 }
 
-}  // namespace
+}  // namespace thread_pool_test
 }  // namespace tertulia

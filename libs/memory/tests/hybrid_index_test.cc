@@ -8,7 +8,7 @@
 #include "question.h"
 
 namespace tertulia {
-namespace {
+namespace hybrid_index_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -127,5 +127,5 @@ TEST(DateMention, IsReadAsPeopleWriteIt) {
   EXPECT_EQ(date("room 12"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace hybrid_index_test
 }  // namespace tertulia

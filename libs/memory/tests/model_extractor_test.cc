@@ -9,7 +9,7 @@
 #include "tertulia/store/memory_store.h"
 
 namespace tertulia {
-namespace {
+namespace model_extractor_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -95,5 +95,5 @@ TEST_F(ModelExtractorTest, WithoutWordsOfAUserNobodyIsAsked) {
   EXPECT_TRUE(model->check().ok());
 }
 
-}  // namespace
+}  // namespace model_extractor_test
 }  // namespace tertulia

@@ -8,7 +8,7 @@
 #include "talk.h"
 
 namespace tertulia {
-namespace {
+namespace offline_model_test {
 
 using talk::assistant;
 using talk::Heard;
@@ -311,5 +311,5 @@ TEST_F(OfflineModelTest, SaysWhatItWasGivenAndQuotesFilesThatAreText) {
       "six.\"");
 }
 
-}  // namespace
+}  // namespace offline_model_test
 }  // namespace tertulia

@@ -14,7 +14,7 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace packing_test {
 
 const std::string kProse =
     "The tide was out when we arrived, so the children walked to the wreck and came back with crabs in a "
@@ -74,7 +74,7 @@ TEST(Packing, WhatWasCutChangedOrHasAnotherSizeIsDamaged) {
 
 // Rows that were written with it cannot be read with another: a better one gets another number.
 TEST(Packing, TheFirstDictionaryIsTheOneThatWasReleased) {
-  std::ifstream in(testing::source_dir() / "libs/store/data/turn_dictionary_1", std::ios::binary);
+  std::ifstream in(trial::source_dir() / "libs/store/data/turn_dictionary_1", std::ios::binary);
   const std::string dictionary((std::istreambuf_iterator<char>(in)), {});
   EXPECT_EQ(dictionary.size(), 2048U);
   EXPECT_EQ(crc32c(dictionary), 2721758454U);
@@ -110,5 +110,5 @@ TEST(TurnBlob, IsDamagedIfItSaysASizeThatNoTurnHas) {
   EXPECT_TRUE(scratch.empty());
 }
 
-}  // namespace
+}  // namespace packing_test
 }  // namespace tertulia

@@ -15,7 +15,7 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace sqlite_store_test {
 
 using Trial = StoreTrial;
 
@@ -100,7 +100,7 @@ TEST(SqliteStore, TheFilesAreForTheirOwnerOnly) {
 
 TEST(SqliteStore, TheGoldenDatabaseOfSchemaOneOpens) {
   TempDirectory directory;
-  const Path golden = testing::source_dir() / "libs/store/tests/golden/sqlite-schema-1.db";
+  const Path golden = trial::source_dir() / "libs/store/tests/golden/sqlite-schema-1.db";
   restore_sqlite_store(real_env(), golden, directory.path() / "data").value();
   const std::unique_ptr<SqliteStore> store = open_store(real_env(), directory.path() / "data");
   EXPECT_TRUE(verify(*store).value().problems.empty());
@@ -310,5 +310,5 @@ TEST(SqliteStore, ListingIsExactWhileRowsAreBehind) {
   EXPECT_EQ(order(), names);
 }
 
-}  // namespace
+}  // namespace sqlite_store_test
 }  // namespace tertulia

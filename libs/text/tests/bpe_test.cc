@@ -9,7 +9,7 @@
 #include "packed_vocabulary.h"
 
 namespace tertulia {
-namespace {
+namespace bpe_test {
 
 const Bpe& vocabulary() {
   static const Bpe bpe = read_vocabulary(embedded_vocabularies(), "o200k_base").value();
@@ -99,5 +99,5 @@ TEST(Bpe, EveryTokenOfTheVocabularyIsFoundAndMerges) {
   }
 }
 
-}  // namespace
+}  // namespace bpe_test
 }  // namespace tertulia

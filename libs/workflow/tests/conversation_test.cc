@@ -7,7 +7,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace conversation_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -298,5 +298,5 @@ TEST_F(ConversationTest, PlainMessagesInAndOut) {
   EXPECT_THAT(list(*store, {.tenant = local_key({}).tenant}).value().sessions, IsEmpty());
 }
 
-}  // namespace
+}  // namespace conversation_test
 }  // namespace tertulia

@@ -5,7 +5,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace drawing_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -70,5 +70,5 @@ TEST_F(DrawingTest, SvgIsWellFormedWhateverTheLabels) {
   EXPECT_THAT(svg, HasSubstr("</svg>"));
 }
 
-}  // namespace
+}  // namespace drawing_test
 }  // namespace tertulia

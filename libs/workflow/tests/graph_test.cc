@@ -4,7 +4,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace graph_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -446,5 +446,5 @@ TEST_F(GraphTest, WithoutAStoreNothingElseDiffers) {
   EXPECT_EQ(passing->run(chain(), "x").result().value().text(), "xAB");
 }
 
-}  // namespace
+}  // namespace graph_test
 }  // namespace tertulia

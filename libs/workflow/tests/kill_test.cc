@@ -16,7 +16,7 @@
 #include "rule_model.h"
 
 namespace tertulia {
-namespace {
+namespace kill_test {
 
 using testing::AnyOf;
 
@@ -171,5 +171,5 @@ TEST(WorkflowKilled, AtAnyWriteGoesOnToTheSameResultAndPaysOnce) {
   std::filesystem::remove_all(root);
 }
 
-}  // namespace
+}  // namespace kill_test
 }  // namespace tertulia
