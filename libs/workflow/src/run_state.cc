@@ -139,7 +139,9 @@ NodeEffects read_effects(const Json& form, JsonReader& outer) {
   for (const Json& one : in.array_or_empty("changes")) {
     JsonReader change(one, "change");
     KeyChange read{.key = change.required_string("key"), .value = std::nullopt};
-    if (const Json* value = change.optional("value")) read.value = *value;
+    // Null is a value; a key that was erased has none.
+    if (const Json* value = one.as_object() == nullptr ? nullptr : one.as_object()->find("value"))
+      read.value = *value;
     effects.changes.push_back(std::move(read));
   }
   for (const Json& one : in.array_or_empty("said")) {
@@ -326,6 +328,15 @@ StreamId checkpoint_stream(const std::string& run) { return {.kind = RecordKind:
 
 StreamId answer_stream(const std::string& run, const std::string& request) {
   return {.kind = RecordKind::kCheckpoint, .scope = run + "." + request};
+}
+
+Record answer_record(const std::string& run, const std::string& request, const Json& answer, Time now) {
+  return {.stream = answer_stream(run, request),
+          .number = 1,
+          .time = now,
+          .key = request,
+          .name = std::string(kAnswerName),
+          .payload = to_text(answer)};
 }
 
 std::string checkpoint_id(const std::string& run, std::uint64_t number) {

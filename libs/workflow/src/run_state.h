@@ -101,6 +101,7 @@ StreamId checkpoint_stream(const std::string& run);
 // Each request has a stream of one record, its answer, so it is answered once.
 StreamId answer_stream(const std::string& run, const std::string& request);
 inline constexpr std::string_view kAnswerName = "answer";
+Record answer_record(const std::string& run, const std::string& request, const Json& answer, Time now);
 
 std::string checkpoint_id(const std::string& run, std::uint64_t number);
 

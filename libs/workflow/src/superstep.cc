@@ -229,6 +229,7 @@ Result<void> RunMachine::merge(std::vector<NodeEffects> all, PendingCommit& comm
   TERTULIA_TRY(stage(said, commit));
   std::vector<NodeEffects> inner;
   for (const NodeEffects& effects : all) {
+    if (effects.skipped) TERTULIA_TRY(pass_over(effects.node, commit, inner));
     for (const WorkflowMessage& message : effects.sends) TERTULIA_TRY(deliver(message, commit, inner, 0));
   }
   for (NodeEffects& effects : all) take_effects(effects, commit);
@@ -249,6 +250,17 @@ Result<void> RunMachine::merge(std::vector<NodeEffects> all, PendingCommit& comm
 Result<void> RunMachine::stage(const std::vector<Message>& said, PendingCommit& commit) const {
   if (said.empty() || (commit.turn && commit.turn->messages().size() == said.size())) return {};
   TERTULIA_TRY_AS(commit.turn, Turn::from_messages(TurnId(parts_->uuids.make()), said));
+  return {};
+}
+
+// Others go on as if the node was not there.
+Result<void> RunMachine::pass_over(const std::string& node, PendingCommit& commit,
+                                   std::vector<NodeEffects>& inner) {
+  for (const Delivery& delivery : head_.state.inflight) {
+    if (delivery.to != node) continue;
+    TERTULIA_TRY_AS(const std::vector<Delivery> deliveries, route_past(graph(), delivery, commit.state));
+    for (const Delivery& one : deliveries) TERTULIA_TRY(hand_over(one, commit, inner, 0));
+  }
   return {};
 }
 
