@@ -185,13 +185,21 @@ void add_memory(Keys& keys) {
               "The newest messages that stay even over the budget.");
   keys.memory_choice("memory.context_placement", &MemoryConfig::context_placement,
                      ContextPlacement::kBeforeUser, "Where what was recalled stands.");
+  keys.add(Setting::duration("memory.retrieval_timeout", MemoryConfig{}.retrieval_timeout,
+                             std::chrono::milliseconds(1), std::chrono::hours(1),
+                             "How long a turn waits for what is recalled."),
+           [](AgentPlan& plan, const SettingValue& value) {
+             plan.spec.memory.retrieval_timeout = Duration(std::get<std::int64_t>(value));
+           });
   keys.flag("memory.episodic_enabled", &MemoryConfig::episodic_enabled, "Recalls earlier conversations.");
   keys.memory_choice("memory.episodic_recall", &MemoryConfig::episodic_recall, RecallMode::kRecency,
                      "By meaning, or the latest.");
   keys.number(kPart, "memory.episodic_top_k", &MemoryConfig::episodic_top_k, 0, 1'000,
               "How many earlier conversations.");
   keys.number(kPart, "memory.episodic_retention_days", &MemoryConfig::episodic_retention_days, 1, 36'525,
-              "How long they are kept.");
+              "Days for which they are quoted word for word.");
+  keys.number(kPart, "memory.episodic_delete_days", &MemoryConfig::episodic_delete_days, 1, 36'525,
+              "Days for which they are kept at all.");
   keys.flag("memory.episodic_pii_detection", &MemoryConfig::episodic_pii_detection,
             "Masks personal data before they are kept.");
   keys.flag("memory.semantic_enabled", &MemoryConfig::semantic_enabled, "Looks knowledge up.");
@@ -201,7 +209,10 @@ void add_memory(Keys& keys) {
   keys.number(kPart, "memory.semantic_max_tokens", &MemoryConfig::semantic_max_tokens, 0, kMany,
               "How much of it in all.");
   keys.flag("memory.semantic_hybrid", &MemoryConfig::semantic_hybrid, "By words as well as by meaning.");
-  keys.flag("memory.semantic_rerank", &MemoryConfig::semantic_rerank, "Orders what was found once more.");
+  keys.flag("memory.semantic_rerank", &MemoryConfig::semantic_rerank,
+            "Orders what meaning has found by words as well.");
+  keys.flag("memory.semantic_learning", &MemoryConfig::semantic_learning,
+            "Remembers what users say of themselves when a session ends.");
   keys.add(Setting::boolean("memory.recall_user", true, "What is known of the user, whoever was told."),
            [](AgentPlan& plan, const SettingValue& value) { plan.knowledge.user = std::get<bool>(value); });
   keys.add(Setting::boolean("memory.recall_agent", true, "What it knows, and what it alone was told."),

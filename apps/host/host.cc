@@ -11,6 +11,7 @@
 #include "tertulia/tools/file_tools.h"
 #include "tertulia/tools/process_tool.h"
 
+#include "configured_memory.h"
 #include "ingest_jobs.h"
 #include "mcp_pool.h"
 #include "reaper.h"
@@ -93,18 +94,14 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
 }
 
 Result<void> Host::open_memory(const Config& config, const HostOptions& options) {
-  embedder_ = static_embedder();
-  if (config.string("memory.embedder") == "minilm") {
-    auto minilm = minilm_embedder();
-    if (!minilm) return std::move(minilm).error().in("memory.embedder");
-    embedder_ = *std::move(minilm);
-  }
+  TERTULIA_TRY_AS(embedder_, configured_embedder(config));
   for (const std::string& name : config.strings("memory.shared")) {
     if (Result<void> fine = check_id(name, "collection"); !fine)
       return std::move(fine).error().in("memory.shared");
   }
   semantic_ = std::make_shared<SemanticMemory>(*store_, *options.env, embedder_);
-  memory_ = std::make_shared<Memory>(store_, *options.env, MemoryOptions{.embedder = embedder_});
+  memory_ = std::make_shared<Memory>(store_, *options.env,
+                                     MemoryOptions{.embedder = embedder_, .rules = rules_of(plan_)});
   // What all agents may recall, and what an agent's own table adds.
   const KnowledgeScope others{.shared = config.strings("memory.shared")};
   std::map<AgentId, KnowledgeScope> scopes;

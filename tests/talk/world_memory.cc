@@ -110,7 +110,7 @@ void World::end_session(Words& words, const Line& /*line*/) {
 
 // reap: as if everybody had been silent for long.
 void World::reap(Words& words, const Line& /*line*/) {
-  const Result<ReapReport> report = memory().reap({.idle_timeout = Duration::zero()});
+  const Result<ReapReport> report = memory().reap({.others = {.idle_timeout = Duration::zero()}});
   if (!report) {
     open_error_ = report.error();
     return;

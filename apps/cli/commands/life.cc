@@ -2,6 +2,7 @@
 #include <charconv>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,18 @@
 #include "tertulia/store/episode_store.h"
 
 #include "commands.h"
+#include "host/configured_memory.h"
 #include "open_store.h"
+#include "settings.h"
 #include "words.h"
 
 namespace tertulia::cli {
 namespace {
 
 struct ReapOptions {
-  std::uint64_t idle_minutes = 30;
-  std::uint64_t max_hours = 8;
+  // None: as the agents of the configuration say.
+  std::optional<std::uint64_t> idle_minutes;
+  std::optional<std::uint64_t> max_hours;
 };
 
 struct EraseOptions {
@@ -31,11 +35,14 @@ struct EraseOptions {
 };
 
 Result<std::unique_ptr<Memory>> open_memory(const Context& context) {
-  TERTULIA_TRY_AS(OpenStore open, open_store(context, Need::kExisting));
+  TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, process_environment()));
+  TERTULIA_TRY_AS(const std::shared_ptr<Embedder> embedder, configured_embedder(config));
+  TERTULIA_TRY_AS(OpenStore open, open_configured_store(config, Need::kExisting));
   const std::shared_ptr<Store> store(std::move(open.store));
-  auto memory = std::make_unique<Memory>(store, real_env());
-  memory->add_source(
-      knowledge_source(std::make_shared<SemanticMemory>(*store, real_env(), static_embedder()), store));
+  auto memory = std::make_unique<Memory>(
+      store, real_env(), tertulia::MemoryOptions{.embedder = embedder, .rules = rules_of(plan)});
+  memory->add_source(knowledge_source(std::make_shared<SemanticMemory>(*store, real_env(), embedder), store));
   return memory;
 }
 
@@ -48,9 +55,11 @@ Result<void> close(const std::vector<std::string>& names, const Context& context
     if (context.out.json) {
       context.out.line(to_text(JsonObject{{"session", name},
                                           {"closed", report.closed},
-                                          {"episodes", static_cast<std::uint64_t>(report.episodes.size())}}));
+                                          {"episodes", static_cast<std::uint64_t>(report.episodes.size())},
+                                          {"facts", static_cast<std::uint64_t>(report.facts)}}));
     } else if (report.closed) {
-      context.out.line("Closed '" + name + "': " + counted(report.episodes.size(), "episode") + ".");
+      context.out.line("Closed '" + name + "': " + counted(report.episodes.size(), "episode") +
+                       (report.facts > 0 ? ", " + counted(report.facts, "new fact") : "") + ".");
     } else {
       context.out.line("'" + name + "' was closed already.");
     }
@@ -58,17 +67,29 @@ Result<void> close(const std::vector<std::string>& names, const Context& context
   return {};
 }
 
+// The rules of the agents, with the times that were given in place of theirs.
+RuleBook rules_with(const ReapOptions& options, RuleBook book) {
+  const auto change = [&](SessionRules& rules) {
+    if (options.idle_minutes) rules.idle_timeout = std::chrono::minutes(*options.idle_minutes);
+    if (options.max_hours) rules.max_session = std::chrono::hours(*options.max_hours);
+  };
+  change(book.others);
+  for (auto& [name, rules] : book.agents) change(rules);
+  return book;
+}
+
 Result<void> reap(const ReapOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const std::unique_ptr<Memory> memory, open_memory(context));
-  TERTULIA_TRY_AS(const ReapReport report,
-                  memory->reap({.idle_timeout = std::chrono::minutes(options.idle_minutes),
-                                .max_session = std::chrono::hours(options.max_hours)}));
+  TERTULIA_TRY_AS(const ReapReport report, memory->reap(rules_with(options, memory->rules())));
   if (context.out.json) {
     context.out.line(to_text(JsonObject{{"idle", static_cast<std::uint64_t>(report.idle.size())},
                                         {"too_long", static_cast<std::uint64_t>(report.too_long.size())},
                                         {"episodes", static_cast<std::uint64_t>(report.episodes)},
                                         {"busy", static_cast<std::uint64_t>(report.busy)},
-                                        {"failed", static_cast<std::uint64_t>(report.failed)}}));
+                                        {"failed", static_cast<std::uint64_t>(report.failed)},
+                                        {"facts", static_cast<std::uint64_t>(report.facts)},
+                                        {"archived", static_cast<std::uint64_t>(report.archived)},
+                                        {"deleted", static_cast<std::uint64_t>(report.deleted)}}));
     return {};
   }
   context.out.line("Closed " + counted(report.idle.size(), "idle session") + " and " +
@@ -78,6 +99,11 @@ Result<void> reap(const ReapOptions& options, const Context& context) {
     context.out.line(counted(report.busy, "session") + " with an open turn left for later.");
   if (report.failed > 0)
     context.out.line(counted(report.failed, "session") + " could not be closed; run verify.");
+  if (report.facts > 0) context.out.line(counted(report.facts, "new fact") + " learned.");
+  if (report.archived + report.deleted > 0) {
+    context.out.line("Of old episodes, " + std::to_string(report.archived) +
+                     " will no longer be quoted and " + std::to_string(report.deleted) + " are gone.");
+  }
   return {};
 }
 
@@ -179,12 +205,14 @@ void add_session_life(CLI::App& sessions, Context& context) {
   closing->callback([names, &context] { context.run([&] { return close(*names, context); }); });
   auto options = std::make_shared<ReapOptions>();
   CLI::App* reaping = sessions.add_subcommand("reap", "End every session whose time is up, of every owner");
-  reaping->add_option("--idle", options->idle_minutes, "Minutes without activity")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  reaping->add_option("--max", options->max_hours, "Hours that a session may last")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+  reaping
+      ->add_option("--idle", options->idle_minutes,
+                   "Minutes without activity; not given: as the agents' limits.idle_timeout says, or 30")
+      ->check(CLI::Range(0, 1'000'000));
+  reaping
+      ->add_option("--max", options->max_hours,
+                   "Hours that a session may last; not given: as the agents' limits.max_session says, or 8")
+      ->check(CLI::Range(1, 100'000));
   reaping->callback([options, &context] { context.run([&] { return reap(*options, context); }); });
 }
 

@@ -1,4 +1,6 @@
 // tertulia memory: what is known, by whom it was written, and how it is forgotten.
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -6,13 +8,19 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "tertulia/base/env.h"
 #include "tertulia/base/json.h"
+#include "tertulia/memory/episodic_memory.h"
+#include "tertulia/memory/prompt.h"
 #include "tertulia/memory/semantic_memory.h"
 
 #include "commands.h"
 #include "host/collections.h"
+#include "host/configured_memory.h"
 #include "open_store.h"
+#include "settings.h"
 #include "words.h"
 
 namespace tertulia::cli {
@@ -27,6 +35,9 @@ struct MemoryOptions {
   std::vector<std::string> items;
   std::string source;
   std::size_t top = 5;
+  // Of episodes.
+  std::string archive;
+  std::string forget;
 };
 
 Result<CollectionId> collection_of(const MemoryOptions& options, const Context& context) {
@@ -45,8 +56,10 @@ struct Opened {
 };
 
 Result<Opened> open_memory(const Context& context, Need need) {
-  TERTULIA_TRY_AS(OpenStore open, open_store(context, need));
-  auto memory = std::make_unique<SemanticMemory>(*open, real_env(), static_embedder());
+  TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  TERTULIA_TRY_AS(const std::shared_ptr<Embedder> embedder, configured_embedder(config));
+  TERTULIA_TRY_AS(OpenStore open, open_configured_store(config, need));
+  auto memory = std::make_unique<SemanticMemory>(*open, real_env(), embedder);
   return Opened{std::move(open), std::move(memory)};
 }
 
@@ -56,7 +69,34 @@ Result<std::string> read_whole(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+// A line that says how far a document is, for a person who looks.
+class IngestLine {
+ public:
+  IngestLine(const Output& out, std::string name)
+      : shown_(!out.json && ::isatty(STDERR_FILENO) == 1), name_(std::move(name)) {}
+  ~IngestLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  IngestLine(const IngestLine&) = delete;
+  IngestLine& operator=(const IngestLine&) = delete;
+
+  void show(const IngestProgress& progress) const {
+    if (!shown_) return;
+    const std::string line = "\r\033[K" + name_ + ": " + std::to_string(progress.chunks_done) + " of " +
+                             counted(progress.chunks, "chunk");
+    std::fputs(line.c_str(), stderr);
+  }
+
+ private:
+  const bool shown_;
+  const std::string name_;
+};
+
 Result<void> add(const MemoryOptions& options, const Context& context) {
+  if (options.text.empty() && options.files.empty()) {
+    return Error(ErrorCode::kMissingField,
+                 "there is nothing to remember: give a sentence, or documents with --file");
+  }
   TERTULIA_TRY_AS(const CollectionId collection, collection_of(options, context));
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kCreate));
   const MemoryWriter writer{.kind = WriterKind::kOperator, .name = context.owner};
@@ -78,8 +118,11 @@ Result<void> add(const MemoryOptions& options, const Context& context) {
   }
   for (const std::string& path : options.files) {
     TERTULIA_TRY_AS(std::string bytes, read_whole(path));
-    TERTULIA_TRY_AS(const IngestReport report,
-                    opened.memory->ingest(collection, {path, format_of(path), std::move(bytes)}, writer));
+    const IngestLine line(context.out, one_line(path));
+    const IngestOptions told{.progress = [&](const IngestProgress& progress) { line.show(progress); }};
+    TERTULIA_TRY_AS(
+        const IngestReport report,
+        opened.memory->ingest(collection, {path, format_of(path), std::move(bytes)}, writer, told));
     if (context.out.json) {
       context.out.line(to_text(JsonObject{{"source", path},
                                           {"changed", report.changed},
@@ -147,6 +190,10 @@ Result<void> list_items(const MemoryOptions& options, const Context& context) {
 }
 
 Result<void> forget(const MemoryOptions& options, const Context& context) {
+  if (options.items.empty() && options.source.empty()) {
+    return Error(ErrorCode::kMissingField,
+                 "there is nothing to forget: give the ids of items, or a document with --source");
+  }
   TERTULIA_TRY_AS(const CollectionId collection, collection_of(options, context));
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));
   Forget what{.items = options.items};
@@ -154,11 +201,73 @@ Result<void> forget(const MemoryOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(const Forgotten gone,
                   forget_items(*opened.memory, *opened.open, collection, owner, std::move(what)));
+  if (gone.items == 0) {
+    return Error(ErrorCode::kNotFound, "nothing of that is remembered here; see: tertulia memory list");
+  }
   if (context.out.json) {
     context.out.line(to_text(JsonObject{{"forgotten", static_cast<std::uint64_t>(gone.items)},
                                         {"prompt_parts", static_cast<std::uint64_t>(gone.prompt_parts)}}));
   } else {
     context.out.line("Forgot " + counted(gone.items, "item") + ".");
+  }
+  return {};
+}
+
+JsonObject form_of(const Episode& episode) {
+  return {{"episode", episode.id.text()},
+          {"session", episode.session.text()},
+          {"closed_at", iso_time(episode.closed_at)},
+          {"end_reason", std::string(name_of(episode.end_reason))},
+          {"messages", episode.message_count},
+          {"archived", episode.archived},
+          {"summary", episode.summary}};
+}
+
+Result<void> list_episodes(const Context& context, EpisodicMemory& memory, const SessionKey& whose) {
+  TERTULIA_TRY_AS(const std::vector<Episode> episodes, memory.list(whose.tenant, whose.owner));
+  std::vector<std::vector<std::string>> rows;
+  for (const Episode& episode : episodes) {
+    if (context.out.json) {
+      context.out.line(to_text(form_of(episode)));
+      continue;
+    }
+    rows.push_back({episode.id.text(), episode.session.text(), iso_time(episode.closed_at).substr(0, 10),
+                    std::string(name_of(episode.end_reason)) + (episode.archived ? ", archived" : ""),
+                    fit(one_line(episode.summary), 50)});
+  }
+  if (context.out.json) return {};
+  if (rows.empty()) {
+    context.out.line("No conversation has ended yet.");
+  } else {
+    context.out.table({"episode", "session", "day", "end", "summary"}, rows);
+  }
+  return {};
+}
+
+// What earlier conversations were about; or puts one of them away, or forgets it.
+Result<void> episodes(const MemoryOptions& options, const Context& context) {
+  TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
+  TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
+  TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));
+  EpisodicMemory memory(*opened.open, real_env(), nullptr);
+  const std::string& name = options.archive.empty() ? options.forget : options.archive;
+  if (name.empty()) return list_episodes(context, memory, {tenant, owner, {}});
+  TERTULIA_TRY_AS(const EpisodeId id, EpisodeId::parse(name));
+  TERTULIA_TRY_AS(const std::vector<Episode> all, memory.list(tenant, owner));
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Episode& episode) { return episode.id == id; });
+  if (found == all.end()) {
+    return Error(ErrorCode::kNotFound, "there is no episode '" + name + "'; see: tertulia memory episodes");
+  }
+  const SessionKey key{tenant, owner, found->session};
+  const bool archives = !options.archive.empty();
+  TERTULIA_TRY(archives ? memory.archive(key, id) : memory.forget(key, id));
+  if (!archives) TERTULIA_TRY(forget_prompt_parts(*opened.open, tenant, owner, id.text()));
+  if (context.out.json) {
+    context.out.line(to_text(JsonObject{{"episode", name}, {archives ? "archived" : "forgotten", true}}));
+  } else {
+    context.out.line(archives ? "It is no longer quoted."
+                              : "It is forgotten. The conversation itself stays.");
   }
   return {};
 }
@@ -194,6 +303,11 @@ void add_memory(CLI::App& app, Context& context) {
   forgetting->add_option("items", options->items, "Their ids");
   forgetting->add_option("--source", options->source, "The document");
   forgetting->callback([options, &context] { context.run([&] { return forget(*options, context); }); });
+  CLI::App* ended = command->add_subcommand("episodes", "List what earlier conversations were about");
+  CLI::Option* archive = ended->add_option("--archive", options->archive, "Quote this one no longer");
+  ended->add_option("--forget", options->forget, "Forget this one; the conversation stays")
+      ->excludes(archive);
+  ended->callback([options, &context] { context.run([&] { return episodes(*options, context); }); });
 }
 
 }  // namespace tertulia::cli

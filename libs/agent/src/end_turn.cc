@@ -94,6 +94,8 @@ Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::st
   TERTULIA_CO_TRY(co_await add_episode(work));
   if (work.state.branch_changed) outcome.state = work.state.branch;
   std::ranges::sort(work.tool_records, {}, &ToolCallRecord::number);
+  std::vector<ToolCallRecord> done =
+      learns_procedure(work, status) ? work.tool_records : std::vector<ToolCallRecord>();
   TERTULIA_CO_TRY_AS(outcome.revision,
                      co_await work.writer.commit({.turn = std::move(turn),
                                                   .tool_calls = std::move(work.tool_records),
@@ -103,6 +105,7 @@ Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::st
                                                   .ended = work.ended,
                                                   .branch_state = outcome.state,
                                                   .session_changes = work.state.session_changes}));
+  if (!done.empty()) co_await learn_procedure(work, std::move(done));
   co_return outcome;
 }
 

@@ -113,23 +113,39 @@ Task<void> recall_memory(TurnWork& work) {
 
 Task<Result<void>> add_episode(TurnWork& work) {
   const std::shared_ptr<Memory>& memory = work.agent->memory;
-  if (!memory || !work.durable || !work.ended || !work.agent->spec.memory.episodic_enabled) {
-    co_return Result<void>();
-  }
+  if (!memory || !work.durable || !work.ended) co_return Result<void>();
   const BranchHead head{
       .id = work.branch, .forked_from = work.forked_from, .message_count = work.transcript.size()};
   const std::vector<Message> turn(work.draft.messages().begin(), work.draft.messages().end());
   using Made = std::optional<Record>;
   const auto make = [&](Done<Made> done) {
     const Result<void> posted = work.engine.workers->post([=, &work] {
-      done(memory->episodic().record_of_span(work.key, head, *work.ended,
-                                             work.agent->spec.memory.episodic_pii_detection, turn));
+      done(memory->end_span(work.key, head, *work.ended, rules_of(work.agent->spec), turn));
     });
     if (!posted) done(posted.error());
   };
   TERTULIA_CO_TRY_AS(Made record, co_await await<Made>(make));
   if (record) work.receipts.push_back(*std::move(record));
   co_return Result<void>();
+}
+
+bool learns_procedure(const TurnWork& work, TurnStatus status) {
+  if (!work.agent->memory || !work.durable || status != TurnStatus::kCommitted) return false;
+  if (!work.agent->spec.memory.procedural_learning) return false;
+  return std::none_of(work.context.begin(), work.context.end(),
+                      [](const ContextItem& item) { return item.tier == Tier::kProcedure; });
+}
+
+Task<void> learn_procedure(TurnWork& work, std::vector<ToolCallRecord> calls) {
+  const auto learn = [&](Done<bool> done) {
+    const Result<void> posted = work.engine.workers->post([&work, &calls, done] {
+      done(work.agent->memory->procedural().learn(work.key.tenant, work.agent->spec.id, calls));
+    });
+    if (!posted) done(posted.error());
+  };
+  const Result<bool> learned = co_await await<bool>(learn);
+  if (!learned)
+    work.engine.log.info("nothing was learned of a turn", {{"code", name_of(learned.error().code())}});
 }
 
 }  // namespace tertulia

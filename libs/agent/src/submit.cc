@@ -57,10 +57,10 @@ Task<void> end_if_expired(EngineCore& core, SessionDesk& desk, const Submission&
   if (!memory || submission.input.empty() || desk.seat.closed()) co_return;
   const Duration silent = core.env.clock().now() - desk.seat.session().last_activity;
   if (silent <= submission.agent->spec.limits.idle_timeout) co_return;
-  const bool mask = submission.agent->spec.memory.episodic_pii_detection;
+  const SessionRules rules = rules_of(submission.agent->spec);
   const auto close = [&](Done<CloseReport> done) {
     const Result<void> posted = core.workers->post(
-        [memory, key = desk.key, mask, done] { done(memory->close(key, EndReason::kIdleTimeout, mask)); });
+        [memory, key = desk.key, rules, done] { done(memory->close(key, EndReason::kIdleTimeout, rules)); });
     if (!posted) done(posted.error());
   };
   const Result<CloseReport> closed = co_await await<CloseReport>(close);

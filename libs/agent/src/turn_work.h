@@ -186,6 +186,10 @@ void tell_receipt(TurnWork& work, const ModelRequest& request);
 Task<Result<void>> keep_prompt_parts(TurnWork& work);
 // If the conversation ends with this turn, adds its episode.
 Task<Result<void>> add_episode(TurnWork& work);
+// Whether what the turn did with tools may be worth keeping: its agent learns, and was told no procedure.
+bool learns_procedure(const TurnWork& work, TurnStatus status);
+// Keeps it, unapproved. What fails is logged: the turn is committed.
+Task<void> learn_procedure(TurnWork& work, std::vector<ToolCallRecord> calls);
 Result<void> plan_tools(TurnWork& work);
 // Which calls the response holds, without asking anybody about them.
 void plan_calls(TurnWork& work);

@@ -350,5 +350,30 @@ TEST_F(MemoryTest, AProcedureThatFitsIsShown) {
   EXPECT_THAT(shown(model->requests().at(0)).at(1), HasSubstr("1. Ask for the order."));
 }
 
+TEST_F(MemoryTest, WhatATurnDidWithItsToolsIsLearnedWhereThatIsWantedAndShownToNobody) {
+  ToolPtr look =
+      make_raw_tool("look_up", "Looks.", JsonObject{{"type", "object"}},
+                    [](const ToolCall&) -> Result<ToolOutput> { return ToolOutput{.text = "found"}; },
+                    {.tool_class = ToolClass::kReadOnly});
+  const AgentId agent = *AgentId::parse("agent");
+  const auto three_calls = [&] {
+    for (int i = 0; i < 3; ++i) model->add(ModelStep().call("look_up", R"({"order":"canary 7"})"));
+    model->add(ModelStep().say("Done."));
+    make({look}).run("Where is my canary?", "s").result().value();
+    return memory->procedural().list(key("s").tenant, agent).value();
+  };
+  EXPECT_THAT(three_calls(), SizeIs(0)) << "nobody asked for it";
+  config.procedural_learning = true;
+  const std::vector<Procedure> learned = three_calls();
+  ASSERT_THAT(learned, SizeIs(1));
+  EXPECT_TRUE(learned[0].learned);
+  EXPECT_FALSE(learned[0].approved);
+  EXPECT_EQ(learned[0].writer, "model:agent");
+  EXPECT_THAT(learned[0].steps, SizeIs(3));
+  EXPECT_THAT(text_of(learned[0]), HasSubstr("it needs: order"));
+  EXPECT_THAT(text_of(learned[0]), testing::Not(HasSubstr("canary"))) << "nothing of what was said";
+  EXPECT_THAT(three_calls(), SizeIs(1)) << "the same is not learned twice";
+}
+
 }  // namespace memory_test
 }  // namespace tertulia

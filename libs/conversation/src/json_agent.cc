@@ -64,6 +64,7 @@ void describe(Fields& fields, typename Fields::template Ref<MemoryConfig> memory
   fields.setting("semantic_max_tokens", memory.semantic_max_tokens);
   fields.setting("semantic_hybrid", memory.semantic_hybrid);
   fields.setting("semantic_rerank", memory.semantic_rerank);
+  fields.setting("semantic_learning", memory.semantic_learning);
   fields.setting("procedural_enabled", memory.procedural_enabled);
   fields.setting("procedural_min_score", memory.procedural_min_score);
   fields.setting("procedural_learning", memory.procedural_learning);

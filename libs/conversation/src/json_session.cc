@@ -152,6 +152,7 @@ void describe(Fields& fields, typename Fields::template Ref<Episode> episode) {
   fields.required("input_tokens", episode.input_tokens);
   fields.required("output_tokens", episode.output_tokens);
   fields.optional("embedding", episode.embedding);
+  fields.optional("archived", episode.archived);
   if constexpr (Fields::kReads) {
     if (episode.span.last < episode.span.first) {
       fields.fail(at(Error(ErrorCode::kOutOfRange, "must not lie before 'first'."), "last"));

@@ -241,6 +241,7 @@ class RandomValues {
              .tool_call_count = count(),
              .input_tokens = Tokens{count()},
              .output_tokens = Tokens{count()},
+             .archived = coin(),
              .extra = extra()};
     while (coin()) value.embedding.values.push_back(static_cast<float>(fraction() - 0.5));
     if (!value.embedding.empty()) value.embedding.embedder = text();
@@ -336,6 +337,7 @@ class RandomValues {
                         .context_placement = one_of<ContextPlacement>(2),
                         .episodic_enabled = coin(),
                         .semantic_min_score = fraction(),
+                        .semantic_learning = coin(),
                         .procedural_learning = coin(),
                         .extra = extra()},
              .limits = {.max_tool_calls = static_cast<std::uint32_t>(below(1'000'000)),

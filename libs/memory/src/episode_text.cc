@@ -7,6 +7,8 @@
 
 #include "tertulia/memory/episodic_memory.h"
 
+#include "sentences.h"
+
 namespace tertulia {
 namespace {
 
@@ -18,27 +20,6 @@ constexpr std::size_t kFewestDigits = 7;
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80U ||
          c == '\'';
-}
-
-std::string trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
-}
-
-// Cut at the ends of sentences and lines.
-std::vector<std::string> sentences_of(std::string_view text) {
-  std::vector<std::string> sentences;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool stop = (text[i] == '.' || text[i] == '!' || text[i] == '?') &&
-                      (i + 1 == text.size() || text[i + 1] == ' ' || text[i + 1] == '\n');
-    if (!stop && text[i] != '\n' && i + 1 != text.size()) continue;
-    std::string sentence = trimmed(text.substr(begin, i + 1 - begin));
-    if (!sentence.empty()) sentences.push_back(std::move(sentence));
-    begin = i + 1;
-  }
-  return sentences;
 }
 
 std::vector<std::string> words_of(std::string_view sentence) {

@@ -1,6 +1,7 @@
 #include "tertulia/memory/episodic_memory.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <map>
 #include <utility>
@@ -10,13 +11,14 @@
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/memory/conversation_index.h"
 #include "tertulia/memory/hybrid_index.h"
+#include "tertulia/memory/prompt.h"
 #include "tertulia/store/episode_store.h"
 
 namespace tertulia {
 namespace {
 
 // Below this an episode has nothing to do with the question: chosen by episode_floor_test.cc.
-constexpr double kLeastScore = 0.10;
+constexpr double kLeastScore = 0.20;
 // Below this a line of an episode that belongs to the question is not quoted.
 constexpr double kLeastQuoteScore = 0.03;
 // Messages of an episode that are looked through for quotes.
@@ -25,6 +27,7 @@ constexpr std::size_t kMostQuotable = 400;
 struct KnownEpisode {
   Episode episode;
   StreamId stream;
+  std::uint64_t number = 0;
 };
 
 // The episodes of one owner, as they were last read.
@@ -32,6 +35,10 @@ struct Shelf {
   std::vector<KnownEpisode> episodes;  // the oldest first
   HybridIndex index;
   std::string newest;  // id of the last one that was read
+};
+struct Span {
+  std::vector<Message> messages;
+  std::uint64_t turns = 0;
 };
 using ShelfPtr = std::shared_ptr<const Shelf>;
 using OwnerKey = std::pair<TenantId, OwnerId>;
@@ -45,6 +52,13 @@ HybridOptions shelf_options(const Embedder* embedder) {
   const EmbedderInfo& info = embedder->info();
   return {.dimensions = info.dimensions, .unrelated = info.unrelated, .same = info.same};
 }
+
+// Up to which message a branch is in episodes, those that were forgotten included. Kept only when one is.
+StreamId told_stream(const BranchId& branch) {
+  return {
+      .kind = RecordKind::kMemory, .branch = {}, .scope = "~told." + hash_of(branch.text()).substr(0, 32)};
+}
+constexpr std::string_view kToldName = "told";
 
 std::string line_of(const Message& message) {
   const std::string who =
@@ -99,7 +113,7 @@ struct EpisodicMemory::Impl {
       TERTULIA_TRY_AS(RecordPage page, read_records(store, query));
       for (const StoredRecord& stored : page.records) {
         TERTULIA_TRY_AS(Episode episode, parse_form<Episode>(stored.record.payload));
-        TERTULIA_TRY(add(*shelf, {std::move(episode), stored.record.stream}));
+        TERTULIA_TRY(add(*shelf, {std::move(episode), stored.record.stream, stored.record.number}));
       }
       query.cursor = std::move(page.next);
     } while (!query.cursor.empty());
@@ -133,7 +147,8 @@ struct EpisodicMemory::Impl {
     }
     TERTULIA_TRY(index.add(std::move(indexed)));
     std::vector<std::size_t> chosen;
-    for (const Found& found : index.search(query.question, query.quotes)) {
+    for (const Found& found :
+         index.search({.text = query.question, .top_k = query.quotes, .now = env.clock().now()})) {
       if (found.score >= kLeastQuoteScore) chosen.push_back(places[found.id]);
     }
     std::sort(chosen.begin(), chosen.end());
@@ -141,6 +156,22 @@ struct EpisodicMemory::Impl {
     quotes.reserve(chosen.size());
     for (const std::size_t place : chosen) quotes.push_back(line_of(messages[place]));
     return quotes;
+  }
+
+  Result<Span> read_span(const SessionKey& key, const BranchHead& branch, std::uint64_t first) const {
+    Span span;
+    if (first >= branch.message_count) return span;
+    TERTULIA_TRY_AS(
+        const std::vector<StoredTurn> stored,
+        read_turns(store, key, {.branch = branch.id, .begin = first, .end = branch.message_count}));
+    for (const StoredTurn& one : stored) {
+      std::uint64_t index = one.first_index;
+      for (const Message& message : one.turn.messages()) {
+        if (index++ >= first && index <= branch.message_count) span.messages.push_back(message);
+      }
+      ++span.turns;
+    }
+    return span;
   }
 
   // The first message of the branch that is in no episode.
@@ -157,7 +188,36 @@ struct EpisodicMemory::Impl {
       }
       query.cursor = std::move(page.next);
     } while (!query.cursor.empty());
-    return first;
+    TERTULIA_TRY_AS(const std::optional<Record> told, told_record(key, branch.id));
+    return told ? std::max(first, told_before(*told)) : first;
+  }
+
+  Result<std::optional<Record>> told_record(const SessionKey& key, const BranchId& branch) const {
+    TERTULIA_TRY_AS(RecordPage page, read_records(store, {.tenant = key.tenant,
+                                                          .owner = key.owner,
+                                                          .session = key.session,
+                                                          .kind = RecordKind::kMemory,
+                                                          .scope = told_stream(branch).scope,
+                                                          .newest_first = true,
+                                                          .limit = 1}));
+    if (page.records.empty()) return std::optional<Record>();
+    return std::optional<Record>(std::move(page.records.front().record));
+  }
+
+  // The first message behind all that was told. What cannot be read tells nothing.
+  static std::uint64_t told_before(const Record& record) {
+    std::uint64_t before = 0;
+    std::from_chars(record.payload.data(), record.payload.data() + record.payload.size(), before);
+    return before;
+  }
+
+  Result<KnownEpisode> find(const SessionKey& key, EpisodeId episode) {
+    TERTULIA_TRY_AS(const ShelfPtr shelf, shelf_of(key.tenant, key.owner));
+    for (const KnownEpisode& known : shelf->episodes) {
+      if (known.episode.id == episode && known.episode.session == key.session) return known;
+    }
+    return Error(ErrorCode::kNotFound,
+                 "session '" + key.session.text() + "' has no episode " + episode.text());
   }
 };
 
@@ -167,24 +227,21 @@ EpisodicMemory::~EpisodicMemory() = default;
 
 void EpisodicMemory::set_summariser(SummariseSpan summarise) { impl_->summarise = std::move(summarise); }
 
+Result<std::vector<Message>> EpisodicMemory::open_span(const SessionKey& key, const BranchHead& branch,
+                                                       std::span<const Message> turn) const {
+  TERTULIA_TRY_AS(const std::uint64_t first, impl_->first_open(key, branch));
+  TERTULIA_TRY_AS(Span span, impl_->read_span(key, branch, first));
+  span.messages.insert(span.messages.end(), turn.begin(), turn.end());
+  return std::move(span.messages);
+}
+
 Result<std::optional<Record>> EpisodicMemory::record_of_span(const SessionKey& key, const BranchHead& branch,
                                                              EndReason reason, bool mask,
                                                              std::span<const Message> turn) {
   TERTULIA_TRY_AS(const std::uint64_t first, impl_->first_open(key, branch));
-  std::vector<Message> messages;
-  std::uint64_t turns = 0;
-  if (first < branch.message_count) {
-    TERTULIA_TRY_AS(
-        const std::vector<StoredTurn> stored,
-        read_turns(impl_->store, key, {.branch = branch.id, .begin = first, .end = branch.message_count}));
-    for (const StoredTurn& one : stored) {
-      std::uint64_t index = one.first_index;
-      for (const Message& message : one.turn.messages()) {
-        if (index++ >= first && index <= branch.message_count) messages.push_back(message);
-      }
-      ++turns;
-    }
-  }
+  TERTULIA_TRY_AS(Span span, impl_->read_span(key, branch, first));
+  std::vector<Message>& messages = span.messages;
+  std::uint64_t turns = span.turns;
   messages.insert(messages.end(), turn.begin(), turn.end());
   if (!turn.empty()) ++turns;
   if (messages.empty()) return std::optional<Record>();
@@ -233,6 +290,7 @@ Result<std::vector<RecalledEpisode>> EpisodicMemory::recall(const EpisodeQuery& 
                               .vector = impl_->vector_of(query.question),
                               .top_k = query.top_k,
                               .min_score = kLeastScore,
+                              .now = impl_->env.clock().now(),
                               .filter = [&](std::string_view id) { return admitted.contains(id); }})) {
       recalled.push_back({*admitted.find(found.id)->second, found.score, {}});
     }
@@ -240,6 +298,7 @@ Result<std::vector<RecalledEpisode>> EpisodicMemory::recall(const EpisodeQuery& 
   if (query.quotes == 0 || query.question.empty()) return recalled;
   for (RecalledEpisode& one : recalled) {
     // An episode whose messages cannot be read is recalled without them.
+    if (one.episode.archived) continue;
     Result<std::vector<std::string>> quotes = impl_->quotes_of(query.tenant, query.owner, one.episode, query);
     if (quotes) one.quotes = *std::move(quotes);
   }
@@ -255,37 +314,40 @@ Result<std::vector<Episode>> EpisodicMemory::list(const TenantId& tenant, const 
   return episodes;
 }
 
-Result<EpisodeUpkeep> EpisodicMemory::tidy(const TenantId& tenant, const OwnerId& owner,
-                                           const MemoryConfig& config) {
-  const Time now = impl_->env.clock().now();
-  const Time deleted_before = now - std::chrono::hours(24 * config.episodic_delete_days);
-  const Time archived_before = now - std::chrono::hours(24 * config.episodic_retention_days);
-  TERTULIA_TRY_AS(const ShelfPtr shelf, impl_->shelf_of(tenant, owner));
-  EpisodeUpkeep upkeep;
-  for (const KnownEpisode& known : shelf->episodes) {
-    if (known.episode.closed_at < deleted_before) {
-      TERTULIA_TRY(forget({tenant, owner, known.episode.session}, known.episode.id));
-      ++upkeep.deleted;
-    } else if (known.episode.closed_at < archived_before) {
-      ++upkeep.archived;
-    }
-  }
-  return upkeep;
+Result<void> EpisodicMemory::archive(const SessionKey& key, EpisodeId episode) {
+  TERTULIA_TRY_AS(KnownEpisode known, impl_->find(key, episode));
+  if (known.episode.archived) return {};
+  known.episode.archived = true;
+  drop_owner(key.tenant, key.owner);
+  Record record{.stream = known.stream,
+                .number = known.number + 1,
+                .time = known.episode.closed_at,
+                .key = episode.text(),
+                .name = std::string(name_of(known.episode.end_reason)),
+                .payload = to_json(known.episode)};
+  return note(impl_->store, {.key = key,
+                             .conditions = {},
+                             .changes = {DropRecords{.stream = known.stream, .up_to = known.number},
+                                         AddRecord{std::move(record)}}});
 }
 
 Result<void> EpisodicMemory::forget(const SessionKey& key, EpisodeId episode) {
-  TERTULIA_TRY_AS(const ShelfPtr shelf, impl_->shelf_of(key.tenant, key.owner));
-  const auto known =
-      std::find_if(shelf->episodes.begin(), shelf->episodes.end(), [&](const KnownEpisode& one) {
-        return one.episode.id == episode && one.episode.session == key.session;
-      });
-  if (known == shelf->episodes.end()) {
-    return Error(ErrorCode::kNotFound,
-                 "session '" + key.session.text() + "' has no episode " + episode.text());
+  TERTULIA_TRY_AS(const KnownEpisode known, impl_->find(key, episode));
+  const BranchId& branch = known.episode.branch;
+  TERTULIA_TRY_AS(const std::optional<Record> told, impl_->told_record(key, branch));
+  Note gone{.key = key, .conditions = {}, .changes = {DropRecords{.stream = known.stream}}};
+  const std::uint64_t behind = known.episode.span.last + 1;
+  if (!told || Impl::told_before(*told) < behind) {
+    if (told) gone.changes.emplace_back(DropRecords{.stream = told->stream, .up_to = told->number});
+    gone.changes.emplace_back(AddRecord{{.stream = told_stream(branch),
+                                         .number = told ? told->number + 1 : 1,
+                                         .time = impl_->env.clock().now(),
+                                         .key = {},
+                                         .name = std::string(kToldName),
+                                         .payload = std::to_string(behind)}});
   }
   drop_owner(key.tenant, key.owner);
-  return note(impl_->store,
-              {.key = key, .conditions = {}, .changes = {DropRecords{.stream = known->stream}}});
+  return note(impl_->store, std::move(gone));
 }
 
 Result<Episode> EpisodicMemory::remake(const Episode& episode, std::span<const Message> left) const {

@@ -4,7 +4,8 @@
 //   copy with the changes → erase the original → copy back → erase the copy
 //
 // Cut anywhere, either the original is whole and the copy is thrown away, or the copy is whole and is brought
-// back: by the next erase in that session, or by Memory::prepare when the program starts.
+// back: by the next erase in that session, or by Memory::finish_erasing when the program starts. Nobody else
+// sees the session meanwhile, or writes to it (session_hold.h).
 #include <algorithm>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "tertulia/memory/memory.h"
 #include "tertulia/memory/prompt.h"
 #include "tertulia/store/copy_session.h"
+#include "tertulia/store/session_hold.h"
 
 #include "erase_edit.h"
 
@@ -49,37 +51,8 @@ Result<void> check_no_open_turn(Store& store, const SessionKey& key) {
                                             "erase the message again");
 }
 
-// Puts the copy in the place of the original, or throws away one that is of no use.
-Result<void> bring_back(Store& store, const SessionKey& copy) {
-  TERTULIA_TRY_AS(const std::optional<SessionState> staged, find_session(store, copy));
-  if (!staged) return {};
-  const Json* named = staged->session.metadata.find(kOriginal);
-  const std::string* name = named != nullptr ? named->as_string() : nullptr;
-  if (is_incomplete_copy(staged->session) || name == nullptr) {
-    TERTULIA_TRY(erase(store, scope_of(copy)));
-    return {};
-  }
-  TERTULIA_TRY_AS(const SessionId session, SessionId::parse(*name));
-  const SessionKey key{copy.tenant, copy.owner, session};
-  TERTULIA_TRY_AS(const std::optional<SessionState> original, find_session(store, key));
-  if (original && !is_incomplete_copy(original->session)) {
-    if (original->session.created_at != staged->session.created_at) {
-      return Error(ErrorCode::kSessionExists,
-                   "session '" + *name +
-                       "' was made anew while messages of it were being erased; rename or "
-                       "erase it, then call again");
-    }
-    if (original->session.revision == staged->session.revision) {
-      // Everything was done but the last step.
-      TERTULIA_TRY(erase(store, scope_of(copy)));
-      return {};
-    }
-    if (original->session.revision > staged->session.revision) {
-      // The conversation went on after a crash: whoever asked for the erasing was not told that it was done.
-      TERTULIA_TRY(erase(store, scope_of(copy)));
-      return {};
-    }
-  }
+// The copy under the name of the original, which is gone or goes here. Whoever calls holds that name.
+Result<void> replace_original(Store& store, const SessionKey& copy, const SessionKey& key) {
   TERTULIA_TRY(erase(store, scope_of(key)));
   TERTULIA_TRY(
       copy_session(store, copy, key, {.session = [](Session& whole) { whole.metadata.erase(kOriginal); }}));
@@ -87,11 +60,44 @@ Result<void> bring_back(Store& store, const SessionKey& copy) {
   return {};
 }
 
-// Writes the session again without the messages.
+// Puts a copy that was left in the place of the original, or throws away one that is of no use. Whoever calls
+// holds the original.
+Result<void> bring_back(Store& store, const SessionKey& copy, const SessionKey& key) {
+  TERTULIA_TRY_AS(const std::optional<SessionState> staged, find_session(store, copy));
+  if (!staged) return {};
+  TERTULIA_TRY_AS(const std::optional<SessionState> original, find_session(store, key));
+  bool useless = is_incomplete_copy(staged->session);
+  if (!useless && original && !is_incomplete_copy(original->session)) {
+    if (original->session.created_at != staged->session.created_at) {
+      return Error(ErrorCode::kSessionExists,
+                   "session '" + key.session.text() +
+                       "' was made anew while messages of it were being erased; rename or "
+                       "erase it, then call again");
+    }
+    // Everything was done but the last step; or the conversation went on after a crash, and whoever asked for
+    // the erasing was not told that it was done.
+    useless = original->session.revision >= staged->session.revision;
+  }
+  if (!useless) return replace_original(store, copy, key);
+  TERTULIA_TRY(erase(store, scope_of(copy)));
+  return {};
+}
+
+// Whose copy it is; none if it does not say.
+Result<std::optional<SessionKey>> original_of(Store& store, const SessionKey& copy) {
+  TERTULIA_TRY_AS(const std::optional<SessionState> staged, find_session(store, copy));
+  if (!staged) return std::optional<SessionKey>();
+  const Json* named = staged->session.metadata.find(kOriginal);
+  const std::string* name = named != nullptr ? named->as_string() : nullptr;
+  if (name == nullptr) return std::optional<SessionKey>();
+  TERTULIA_TRY_AS(const SessionId session, SessionId::parse(*name));
+  return std::optional<SessionKey>({copy.tenant, copy.owner, session});
+}
+
+// Writes the session again without the messages. Whoever calls holds it.
 Result<void> rewrite(Store& store, const SessionKey& key, EraseEdit& plan, const EraseEdit::Remake& remake,
                      EraseCounts& counts) {
   const SessionKey copy = copy_of(key);
-  TERTULIA_TRY_AS(const SessionState before, load(store, key));
   SessionEdit edit = plan.edit(remake, counts);
   edit.session = [erase_words = edit.session, &key](Session& session) {
     erase_words(session);
@@ -100,19 +106,7 @@ Result<void> rewrite(Store& store, const SessionKey& key, EraseEdit& plan, const
     session.revision = Revision{number(session.revision) + 1};
   };
   TERTULIA_TRY(copy_session(store, key, copy, edit));
-  TERTULIA_TRY_AS(const SessionState after, load(store, key));
-  Result<void> quiet = check_no_open_turn(store, key);
-  if (quiet && after.session.revision != before.session.revision) {
-    quiet = Error(ErrorCode::kRevisionConflict, "session '" + key.session.text() +
-                                                    "' went on while a message of it was to be erased; "
-                                                    "nothing was changed, call again")
-                .with("current", static_cast<std::int64_t>(number(after.session.revision)));
-  }
-  if (!quiet) {
-    TERTULIA_TRY(erase(store, scope_of(copy)));
-    return quiet;
-  }
-  return bring_back(store, copy);
+  return replace_original(store, copy, key);
 }
 
 // Texts of prompts, in the other sessions of the owner, that show what was erased word for word.
@@ -142,7 +136,8 @@ Result<ErasedMemory> Memory::erase_messages(const SessionKey& key, std::span<con
   if (is_own_session(key.session)) {
     return Error(ErrorCode::kNotPermitted, "session '" + key.session.text() + "' is the program's own");
   }
-  TERTULIA_TRY(bring_back(store(), copy_of(key)));
+  TERTULIA_TRY_AS(const SessionHold hold, SessionHold::take(store(), key));
+  TERTULIA_TRY(bring_back(store(), copy_of(key), key));
   TERTULIA_TRY_AS(EraseEdit plan, EraseEdit::plan(store(), key, messages));
   TERTULIA_TRY(check_no_open_turn(store(), key));
   const std::vector<MessageId> all(plan.messages().begin(), plan.messages().end());
@@ -185,7 +180,16 @@ Result<std::size_t> Memory::finish_erasing() {
     }
     query.cursor = std::move(page.next);
   } while (!query.cursor.empty());
-  for (const SessionKey& copy : copies) TERTULIA_TRY(bring_back(store(), copy));
+  for (const SessionKey& copy : copies) {
+    TERTULIA_TRY_AS(const std::optional<SessionKey> original, original_of(store(), copy));
+    if (!original) {
+      // It was cut before it could say whose it is: the original is whole.
+      TERTULIA_TRY(erase(store(), scope_of(copy)));
+      continue;
+    }
+    TERTULIA_TRY_AS(const SessionHold hold, SessionHold::take(store(), *original));
+    TERTULIA_TRY(bring_back(store(), copy, *original));
+  }
   return copies.size();
 }
 

@@ -2,7 +2,8 @@
 #include <array>
 
 #include "tertulia/memory/fact.h"
-#include "tertulia/text/word_pieces.h"
+
+#include "sentences.h"
 
 namespace tertulia {
 namespace {
@@ -53,21 +54,35 @@ bool states_something(const std::string& sentence) {
                      [&](std::string_view verb) { return sentence.find(verb) != std::string::npos; });
 }
 
+// "I like it", "I have a question": true while one talks, and nothing to be remembered.
+bool is_passing(std::string_view rest) {
+  constexpr auto kPassing = std::to_array<std::string_view>(
+      {"it",      "that",     "this",      "these",   "those",    "your",   "you",       "them",
+       "him",     "how",      "when",      "what",    "bit",      "little", "lot",       "few",
+       "quick",   "question", "questions", "problem", "problems", "issue",  "request",   "doubt",
+       "feeling", "idea",     "hunch",     "point",   "plan",     "sound",  "suggestion"});
+  if (rest.starts_with("the ")) rest.remove_prefix(4);
+  const std::size_t end = rest.find_first_of(" ,.!;'");
+  const std::string_view word = rest.substr(0, end);
+  return std::find(kPassing.begin(), kPassing.end(), word) != kPassing.end();
+}
+
+// Of these openings what follows decides: they are said of everything.
+bool may_pass(std::string_view opening) {
+  return opening == "i like " || opening == "i love " || opening == "i hate " || opening == "i prefer " ||
+         opening == "i don't like " || opening == "i have a " || opening == "i have an " ||
+         opening == "i have two " || opening == "i'm a " || opening == "i am a " || opening == "i left " ||
+         opening == "i stopped " || opening == "i quit ";
+}
+
 bool is_fact(std::string_view sentence) {
   if (sentence.size() > kLongestFact || sentence.ends_with('?')) return false;
   const std::string text = lowered(sentence);
   const auto opening = std::find_if(kOpenings.begin(), kOpenings.end(),
                                     [&](std::string_view start) { return text.starts_with(start); });
   if (opening == kOpenings.end()) return false;
-  return *opening != "my " || states_something(text);
-}
-
-std::string_view without_spaces(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\t'))
-    text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\t'))
-    text.remove_suffix(1);
-  return text;
+  if (*opening == "my ") return states_something(text);
+  return !may_pass(*opening) || !is_passing(std::string_view(text).substr(opening->size()));
 }
 
 class RuleExtractor final : public FactExtractor {
@@ -76,16 +91,11 @@ class RuleExtractor final : public FactExtractor {
     std::vector<NewFact> facts;
     for (const Message& message : messages) {
       if (message.role() != Role::kUser || message.origin() != Origin::kUser) continue;
-      const std::string text = message.text_content();
-      for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find_first_of(".!?\n", at), text.size());
-        const std::string_view sentence = without_spaces(std::string_view(text).substr(at, end + 1 - at));
-        at = end + 1;
+      for (const std::string& sentence : sentences_of(message.text_content())) {
         if (!is_fact(sentence)) continue;
         const std::size_t last = sentence.find_last_not_of(".! ");
-        facts.push_back({.text = std::string(sentence.substr(0, last + 1)),
-                         .sources = {message.id()},
-                         .valid_from = message.time()});
+        facts.push_back(
+            {.text = sentence.substr(0, last + 1), .sources = {message.id()}, .valid_from = message.time()});
       }
     }
     return facts;

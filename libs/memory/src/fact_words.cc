@@ -142,7 +142,7 @@ class Reading {
     return words_.size();
   }
   static bool is_content(const Word& word) {
-    return !is_stop_word(word.text) && !is_filler(word.text) && !terms_of(word.text).empty();
+    return !is_stop_word(word.text) && !is_filler(word.text) && is_word(word.text);
   }
 
   void deny(std::size_t begin, std::size_t end) {

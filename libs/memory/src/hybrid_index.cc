@@ -30,13 +30,13 @@ struct Weights {
   // The three best of its sequence together: what is being talked about.
   float sequence = 0.1F;
   // Meaning beside words, and that of the neighbours beside its own.
-  float meaning = 0.2F;
+  float meaning = 0.15F;
   float meaning_before = 0.2F;
   float meaning_behind = 0.2F;
   // Said by the one who is asked about; from the time that is asked about; longer than others.
   float speaker = 0.8F;
   float date = 1.5F;
-  float length = 0.2F;
+  float length = 0.1F;
 };
 constexpr Weights kWeights;
 
@@ -53,6 +53,7 @@ struct Item {
   std::string id;
   std::string speaker;
   std::optional<Time> time;
+  Language language = Language::kEnglish;
 };
 
 std::string first_word(std::string_view name) {
@@ -107,12 +108,21 @@ struct HybridIndex::Impl {
     return names;
   }
 
+  std::vector<Language> languages_present() const {
+    std::vector<Language> present;
+    for (std::size_t i = 0; i < kLanguages; ++i) {
+      if (languages[i] > 0) present.push_back(static_cast<Language>(i));
+    }
+    return present;
+  }
+
   HybridOptions options;
   std::unordered_map<std::string, std::uint32_t> labels;
   std::vector<Item> items;
   std::vector<std::uint32_t> free;
   // How many items each has.
   std::unordered_map<std::string, std::size_t> speakers;
+  std::array<std::size_t, kLanguages> languages{};
   WordIndex words;
   Sequences sequences;
   std::optional<VectorIndex> vectors;
@@ -251,12 +261,14 @@ Result<void> HybridIndex::add(IndexItem item) {
       return std::move(added).error();
     }
   }
-  impl.words.add(label, terms_of(item.text));
+  const TextTerms read = read_terms(item.text);
+  ++impl.languages[static_cast<std::size_t>(read.language)];
+  impl.words.add(label, read.terms, read.words);
   impl.sequences.add(label, item.sequence, item.place);
   std::string speaker = first_word(item.speaker);
   if (!speaker.empty()) ++impl.speakers[speaker];
   impl.labels.emplace(item.id, label);
-  impl.items[label] = {std::move(item.id), std::move(speaker), item.time};
+  impl.items[label] = {std::move(item.id), std::move(speaker), item.time, read.language};
   return {};
 }
 
@@ -278,6 +290,7 @@ std::size_t HybridIndex::remove(std::span<const std::string> ids) {
     if (auto speaker = impl.speakers.find(impl.items[label].speaker); speaker != impl.speakers.end()) {
       if (--speaker->second == 0) impl.speakers.erase(speaker);
     }
+    --impl.languages[static_cast<std::size_t>(impl.items[label].language)];
     impl.items[label] = {};
     gone.push_back(label);
   }
@@ -312,7 +325,9 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
     return best_of(scored, query, impl.items);
   }
 
-  const Question question = read_question(query.text, impl.speaker_names());
+  const std::unordered_set<std::string> speakers = impl.speaker_names();
+  const Question question = read_question(
+      query.text, {.speakers = speakers, .languages = impl.languages_present(), .now = query.now});
   Search search(query, question, impl.words, impl.sequences, impl.items);
   search.find_by_words();
   for (const Near& near : nearest) search.choose_around(near.label, 1);

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "tertulia/memory/episodic_memory.h"
 #include "tertulia/memory/prompt.h"
 
 #include "memory_sources.h"
@@ -43,6 +44,7 @@ class KnowledgeSource final : public ContextSource {
                     semantic_->recall(collections, request.question,
                                       {.top_k = config.semantic_top_k + kAlsoFound,
                                        .hybrid = config.semantic_hybrid,
+                                       .rerank = config.semantic_rerank,
                                        .cancel = request.cancel}));
     for (const Recalled& one : found) {
       ContextItem item{.tier = Tier::kKnowledge,
@@ -73,6 +75,20 @@ class KnowledgeSource final : public ContextSource {
       query.cursor = std::move(page.next);
     } while (!query.cursor.empty());
     return {};
+  }
+
+  // Into what all agents know of the user: it is the user who said it.
+  Result<std::size_t> learn(const SessionKey& key, std::span<const Message> messages, bool mask) override {
+    TERTULIA_TRY_AS(const CollectionId mine, user_collection(key.tenant, key.owner));
+    TERTULIA_TRY_AS(std::vector<NewFact> facts, rule_extractor()->extract(messages));
+    const MemoryWriter writer{.kind = WriterKind::kUser, .name = key.owner.text()};
+    std::size_t fresh = 0;
+    for (NewFact& fact : facts) {
+      if (mask) fact.text = mask_personal_data(fact.text);
+      TERTULIA_TRY_AS(const Remembered made, semantic_->remember(mine, std::move(fact), writer));
+      if (!made.known) ++fresh;
+    }
+    return fresh;
   }
 
   Result<std::size_t> forget_messages(const TenantId& tenant, const OwnerId& owner,

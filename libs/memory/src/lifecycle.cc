@@ -1,6 +1,8 @@
 #include "tertulia/memory/lifecycle.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "tertulia/conversation/json_forms.h"
@@ -48,37 +50,52 @@ Result<Time> open_since(Store& store, const SessionSummary& session) {
 
 class Reaping {
  public:
-  Reaping(Store& store, Env& env, EpisodicMemory& episodes, const ReapLimits& limits)
-      : store_(store), env_(env), episodes_(episodes), limits_(limits) {}
+  Reaping(Store& store, Env& env, EpisodicMemory& episodes, const RuleBook& book, const LearnFacts& learn)
+      : store_(store), env_(env), episodes_(episodes), book_(book), learn_(learn) {}
 
   Result<ReapReport> run() {
     const Time now = env_.clock().now();
-    TERTULIA_TRY_AS(const std::vector<SessionSummary> idle,
-                    active_before(store_, now - limits_.idle_timeout));
-    for (const SessionSummary& session : idle) close(session, EndReason::kIdleTimeout, report_.idle);
+    TERTULIA_TRY_AS(const std::vector<SessionSummary> idle, active_before(store_, now - book_.least_idle()));
+    for (const SessionSummary& session : idle) {
+      const SessionRules rules = rules_for(session);
+      if (session.last_activity <= now - rules.idle_timeout) {
+        close(session, EndReason::kIdleTimeout, rules, report_.idle);
+      }
+    }
     // All of them, those that are in use just now too.
-    TERTULIA_TRY_AS(const std::vector<SessionSummary> rest, active_before(store_, now + limits_.max_session));
+    TERTULIA_TRY_AS(const std::vector<SessionSummary> rest,
+                    active_before(store_, now + book_.least_session()));
     for (const SessionSummary& session : rest) {
-      if (session.damaged || session.created_at > now - limits_.max_session) continue;
+      if (session.damaged || session.created_at > now - book_.least_session()) continue;
+      const SessionRules rules = rules_for(session);
       const Result<Time> since = open_since(store_, session);
-      if (since && *since <= now - limits_.max_session) {
-        close(session, EndReason::kMaxDuration, report_.too_long);
+      if (since && *since <= now - rules.max_session) {
+        close(session, EndReason::kMaxDuration, rules, report_.too_long);
       }
     }
     return std::move(report_);
   }
 
  private:
-  void close(const SessionSummary& session, EndReason reason, std::vector<SessionKey>& closed) {
+  // Those of nobody in particular where it cannot be read: it is then counted as one that failed.
+  SessionRules rules_for(const SessionSummary& session) const {
+    if (session.damaged) return book_.others;
+    const Result<SessionRules> rules = book_.rules_for(store_, session.key);
+    return rules ? *rules : book_.others;
+  }
+
+  void close(const SessionSummary& session, EndReason reason, const SessionRules& rules,
+             std::vector<SessionKey>& closed) {
     if (session.damaged) {
       ++report_.failed;
       return;
     }
     const Result<CloseReport> done =
-        close_session(store_, env_, episodes_, session.key, reason, limits_.mask_personal_data);
+        close_session(store_, env_, episodes_, session.key, reason, rules, learn_);
     if (done) {
       if (done->closed) closed.push_back(session.key);
       report_.episodes += done->episodes.size();
+      report_.facts += done->facts;
     } else if (done.error().code() == ErrorCode::kTurnRunning) {
       ++report_.busy;
     } else if (done.error().code() != ErrorCode::kNoSession) {
@@ -89,22 +106,107 @@ class Reaping {
   Store& store_;
   Env& env_;
   EpisodicMemory& episodes_;
-  const ReapLimits& limits_;
+  const RuleBook& book_;
+  const LearnFacts& learn_;
   ReapReport report_;
 };
 
+// What the commit that closes a session holds beside the session itself.
+Result<void> add_episodes(EpisodicMemory& episodes, const SessionState& state, EndReason reason, bool mask,
+                          Commit& closing, CloseReport& report) {
+  for (const BranchHead& branch : state.branches) {
+    TERTULIA_TRY_AS(std::optional<Record> episode,
+                    episodes.record_of_span(closing.key, branch, reason, mask));
+    if (!episode) continue;
+    TERTULIA_TRY_AS(const EpisodeId id, EpisodeId::parse(episode->key));
+    report.episodes.push_back(id);
+    closing.changes.emplace_back(AddRecord{*std::move(episode)});
+  }
+  return {};
+}
+
+std::size_t learn_from(EpisodicMemory& episodes, const SessionState& state, const SessionKey& key,
+                       const SessionRules& rules, const LearnFacts& learn) {
+  std::size_t facts = 0;
+  if (!learn || !rules.learn_facts) return facts;
+  for (const BranchHead& branch : state.branches) {
+    const Result<std::vector<Message>> span = episodes.open_span(key, branch);
+    if (!span || span->empty()) continue;
+    const Result<std::size_t> learned = learn(key, *span, rules.mask_personal_data);
+    if (learned) facts += *learned;
+  }
+  return facts;
+}
+
+// The agent that spoke last: the author of the newest answer on any branch.
+Result<std::string> last_speaker(Store& store, const SessionKey& key) {
+  TERTULIA_TRY_AS(const SessionState state, load(store, key));
+  std::string speaker;
+  Time latest = Time::min();
+  for (const BranchHead& branch : state.branches) {
+    if (branch.message_count == 0 || branch.last_activity < latest) continue;
+    TERTULIA_TRY_AS(const std::vector<StoredTurn> turns,
+                    read_turns(store, key, {.branch = branch.id, .begin = branch.message_count - 1}));
+    for (const StoredTurn& stored : turns) {
+      for (const Message& message : stored.turn.messages()) {
+        if (message.role() != Role::kAssistant || message.author().empty()) continue;
+        speaker = message.author();
+        latest = branch.last_activity;
+      }
+    }
+  }
+  return speaker;
+}
+
 }  // namespace
 
+SessionRules rules_of(const AgentSpec& spec) {
+  return {.idle_timeout = spec.limits.idle_timeout,
+          .max_session = spec.limits.max_session,
+          .episodes = spec.memory.episodic_enabled,
+          .mask_personal_data = spec.memory.episodic_pii_detection,
+          .learn_facts = spec.memory.semantic_learning,
+          .retention_days = spec.memory.episodic_retention_days,
+          .delete_days = spec.memory.episodic_delete_days};
+}
+
+Result<SessionRules> RuleBook::rules_for(Store& store, const SessionKey& key) const {
+  if (agents.empty()) return others;
+  TERTULIA_TRY_AS(const std::string speaker, last_speaker(store, key));
+  const auto found = agents.find(speaker);
+  return found == agents.end() ? others : found->second;
+}
+
+Duration RuleBook::least_idle() const {
+  Duration least = others.idle_timeout;
+  for (const auto& [name, rules] : agents) least = std::min(least, rules.idle_timeout);
+  return least;
+}
+
+Duration RuleBook::least_session() const {
+  Duration least = others.max_session;
+  for (const auto& [name, rules] : agents) least = std::min(least, rules.max_session);
+  return least;
+}
+
+std::uint32_t RuleBook::least_retention() const {
+  std::uint32_t least = others.retention_days;
+  for (const auto& [name, rules] : agents) least = std::min(least, rules.retention_days);
+  return least;
+}
+
 Result<CloseReport> close_session(Store& store, Env& env, EpisodicMemory& episodes, const SessionKey& key,
-                                  EndReason reason, bool mask_personal_data) {
+                                  EndReason reason, const SessionRules& rules, const LearnFacts& learn) {
   if (is_own_session(key.session)) {
     return Error(ErrorCode::kNotPermitted, "session '" + key.session.text() + "' is the program's own");
   }
+  std::size_t facts = 0;
   for (int tries = 0;; ++tries) {
     TERTULIA_TRY_AS(SessionState state, load(store, key));
     TERTULIA_TRY_AS(const bool open, has_open_turn(store, key));
     if (open) return busy(key);
-    CloseReport report{.closed = state.session.status != SessionStatus::kClosed, .episodes = {}};
+    facts += learn_from(episodes, state, key, rules, learn);
+    CloseReport report{.closed = state.session.status != SessionStatus::kClosed, .facts = facts};
     Commit closing{.key = key,
                    .expected = state.session.revision,
                    .conditions = {},
@@ -115,13 +217,8 @@ Result<CloseReport> close_session(Store& store, Env& env, EpisodicMemory& episod
       state.session.end_reason = reason;
       closing.changes.emplace_back(PutSession{state.session});
     }
-    for (const BranchHead& branch : state.branches) {
-      TERTULIA_TRY_AS(std::optional<Record> episode,
-                      episodes.record_of_span(key, branch, reason, mask_personal_data));
-      if (!episode) continue;
-      TERTULIA_TRY_AS(const EpisodeId id, EpisodeId::parse(episode->key));
-      report.episodes.push_back(id);
-      closing.changes.emplace_back(AddRecord{*std::move(episode)});
+    if (rules.episodes) {
+      TERTULIA_TRY(add_episodes(episodes, state, reason, rules.mask_personal_data, closing, report));
     }
     if (closing.changes.empty()) return report;
     const Result<Revision> done = commit(store, std::move(closing));
@@ -130,8 +227,40 @@ Result<CloseReport> close_session(Store& store, Env& env, EpisodicMemory& episod
   }
 }
 
-Result<ReapReport> reap_sessions(Store& store, Env& env, EpisodicMemory& episodes, const ReapLimits& limits) {
-  return Reaping(store, env, episodes, limits).run();
+Result<ReapReport> reap_sessions(Store& store, Env& env, EpisodicMemory& episodes, const RuleBook& rules,
+                                 const LearnFacts& learn) {
+  return Reaping(store, env, episodes, rules, learn).run();
+}
+
+Result<EpisodeUpkeep> tidy_episodes(Store& store, Env& env, EpisodicMemory& episodes, const RuleBook& rules) {
+  std::set<std::pair<TenantId, OwnerId>> owners;
+  SessionQuery query{.tenant = {}, .idle_since = Time::max(), .limit = 1'000};
+  do {
+    TERTULIA_TRY_AS(SessionPage page, list(store, query));
+    for (const SessionSummary& session : page.sessions) {
+      if (!session.damaged) owners.emplace(session.key.tenant, session.key.owner);
+    }
+    query.cursor = std::move(page.next);
+  } while (!query.cursor.empty());
+  const Time now = env.clock().now();
+  const auto days_ago = [&](std::uint32_t days) { return now - std::chrono::hours(24 * days); };
+  EpisodeUpkeep upkeep;
+  for (const auto& [tenant, owner] : owners) {
+    TERTULIA_TRY_AS(const std::vector<Episode> all, episodes.list(tenant, owner));
+    for (const Episode& episode : all) {
+      if (episode.closed_at >= days_ago(rules.least_retention())) continue;
+      const SessionKey key{tenant, owner, episode.session};
+      TERTULIA_TRY_AS(const SessionRules own, rules.rules_for(store, key));
+      if (episode.closed_at < days_ago(own.delete_days)) {
+        TERTULIA_TRY(episodes.forget(key, episode.id));
+        ++upkeep.deleted;
+      } else if (episode.closed_at < days_ago(own.retention_days) && !episode.archived) {
+        TERTULIA_TRY(episodes.archive(key, episode.id));
+        ++upkeep.archived;
+      }
+    }
+  }
+  return upkeep;
 }
 
 }  // namespace tertulia

@@ -1,8 +1,10 @@
 #include "tertulia/memory/memory.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "tertulia/base/thread_annotations.h"
 #include "tertulia/memory/overlay.h"
 
 #include "memory_sources.h"
@@ -10,7 +12,9 @@
 namespace tertulia {
 namespace {
 
-constexpr int kMaxForgetTries = 10;
+constexpr int kMaxPinTries = 10;
+// How often episodes are looked at whose time may be over: it is counted in days.
+constexpr Duration kTidyEvery = std::chrono::hours(24);
 
 // The place of a message in a branch.
 Result<std::uint64_t> place_of(Store& store, const SessionKey& key, const BranchId& branch,
@@ -35,6 +39,8 @@ struct Memory::Impl {
   EpisodicMemory episodic;
   ProceduralMemory procedural;
   std::vector<std::shared_ptr<ContextSource>> sources{};
+  Mutex mutex;
+  std::optional<Time> tidied TERTULIA_GUARDED_BY(mutex);
 
   Impl(std::shared_ptr<Store> durable, Env& environment, MemoryOptions given)
       : store(std::move(durable)),
@@ -42,6 +48,38 @@ struct Memory::Impl {
         options(std::move(given)),
         episodic(*store, env, options.embedder),
         procedural(*store, env, options.embedder) {}
+
+  // Whether it is time to look at old episodes: for one of those who ask at the same time.
+  bool is_tidying_due() {
+    const Time now = env.clock().now();
+    MutexLock lock(mutex);
+    if (tidied && now - *tidied < kTidyEvery) return false;
+    tidied = now;
+    return true;
+  }
+
+  Result<std::size_t> learn(const SessionKey& key, std::span<const Message> messages, bool mask) const {
+    std::size_t facts = 0;
+    for (const auto& source : sources) {
+      TERTULIA_TRY_AS(const std::size_t learned, source->learn(key, messages, mask));
+      facts += learned;
+    }
+    if (facts == 0 || load(*store, key)) return facts;
+    // It was erased meanwhile, perhaps before these facts were there to be found.
+    std::vector<MessageId> ids;
+    ids.reserve(messages.size());
+    for (const Message& message : messages) ids.push_back(message.id());
+    for (const auto& source : sources) {
+      TERTULIA_TRY(source->forget_messages(key.tenant, key.owner, ids));
+    }
+    return 0;
+  }
+
+  LearnFacts learner() const {
+    return [this](const SessionKey& key, std::span<const Message> messages, bool mask) {
+      return learn(key, messages, mask);
+    };
+  }
 };
 
 Memory::Memory(std::shared_ptr<Store> store, Env& env, MemoryOptions options) {
@@ -65,12 +103,38 @@ void Memory::prepare() {
   for (const auto& source : impl_->sources) static_cast<void>(source->prepare());
 }
 
-Result<CloseReport> Memory::close(const SessionKey& key, EndReason reason, bool mask_personal_data) {
-  return close_session(*impl_->store, impl_->env, impl_->episodic, key, reason, mask_personal_data);
+const RuleBook& Memory::rules() const { return impl_->options.rules; }
+
+Result<CloseReport> Memory::close(const SessionKey& key, EndReason reason) {
+  TERTULIA_TRY_AS(const SessionRules own, rules().rules_for(store(), key));
+  return close(key, reason, own);
 }
 
-Result<ReapReport> Memory::reap(const ReapLimits& limits) {
-  return reap_sessions(*impl_->store, impl_->env, impl_->episodic, limits);
+Result<CloseReport> Memory::close(const SessionKey& key, EndReason reason, const SessionRules& rules) {
+  return close_session(store(), impl_->env, episodic(), key, reason, rules, impl_->learner());
+}
+
+Result<ReapReport> Memory::reap() { return reap(rules()); }
+
+Result<ReapReport> Memory::reap(const RuleBook& rules) {
+  TERTULIA_TRY_AS(ReapReport report, reap_sessions(store(), impl_->env, episodic(), rules, impl_->learner()));
+  if (!impl_->is_tidying_due()) return report;
+  TERTULIA_TRY_AS(const EpisodeUpkeep upkeep, tidy_episodes(store(), impl_->env, episodic(), rules));
+  report.archived = upkeep.archived;
+  report.deleted = upkeep.deleted;
+  return report;
+}
+
+Result<std::optional<Record>> Memory::end_span(const SessionKey& key, const BranchHead& branch,
+                                               EndReason reason, const SessionRules& rules,
+                                               std::span<const Message> turn) {
+  if (rules.learn_facts) {
+    const Result<std::vector<Message>> span = episodic().open_span(key, branch, turn);
+    // What cannot be learned does not keep a session open.
+    if (span) static_cast<void>(impl_->learn(key, *span, rules.mask_personal_data));
+  }
+  if (!rules.episodes) return std::optional<Record>();
+  return episodic().record_of_span(key, branch, reason, rules.mask_personal_data, turn);
 }
 
 Result<void> Memory::pin(const SessionKey& key, const BranchId& branch, const MessageId& message,
@@ -94,8 +158,7 @@ Result<void> Memory::pin(const SessionKey& key, const BranchId& branch, const Me
                                                          .changes = {PutBranch{std::move(changed)}},
                                                          .time = impl_->env.clock().now()});
     if (done) return {};
-    if (done.error().code() != ErrorCode::kRevisionConflict || tries + 1 == kMaxForgetTries)
-      return done.error();
+    if (done.error().code() != ErrorCode::kRevisionConflict || tries + 1 == kMaxPinTries) return done.error();
   }
 }
 

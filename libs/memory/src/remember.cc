@@ -48,10 +48,6 @@ Judgement judge(const CollectionState& state, std::string_view text, const Vecto
   return judgement;
 }
 
-Fact fact_of(const MemoryItem& item) {
-  return {item.id, item.text, item.sources, item.time, item.valid_until, item.superseded_by};
-}
-
 // The next record of an item in place of the one before it.
 void put_change(std::vector<MemoryChange>& changes, const StoredItem& stored) {
   Record record = to_record(stored);

@@ -49,6 +49,11 @@ struct SemanticMemory::Impl {
   std::map<CollectionId, std::shared_ptr<OpenCollection>> collections;
 };
 
+// An item of kind kFact.
+inline Fact fact_of(const MemoryItem& item) {
+  return {item.id, item.text, item.sources, item.time, item.valid_until, item.superseded_by};
+}
+
 // How often a writer begins again because another process wrote meanwhile.
 inline constexpr int kWriteAttempts = 4;
 

@@ -1,11 +1,14 @@
 #include "tertulia/memory/semantic_memory.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "tertulia/base/check.h"
 
 #include "semantic_impl.h"
+#include "sentences.h"
+#include "terms.h"
 
 namespace tertulia {
 namespace {
@@ -45,8 +48,38 @@ std::string joined_text(const CollectionState& state, const std::string& id, std
   }
 }
 
-Fact fact_in(const MemoryItem& item) {
-  return {item.id, item.text, item.sources, item.time, item.valid_until, item.superseded_by};
+// How many times as many are looked at as are wanted.
+constexpr std::size_t kReranked = 4;
+// How much the words of one sentence count beside the score.
+constexpr double kSentenceShare = 0.5;
+
+// The best ones first, by their scores and by how much of the question stands in one of their sentences.
+void rerank(std::vector<Recalled>& all, std::string_view question, double min_score) {
+  const std::vector<std::string> asked = read_terms(question).terms;
+  const std::set<std::string> wanted_terms(asked.begin(), asked.end());
+  if (wanted_terms.empty()) return;
+  const auto best_sentence = [&](std::string_view text) {
+    double best = 0;
+    for (const std::string& sentence : sentences_of(text)) {
+      std::set<std::string> found;
+      for (std::string& term : read_terms(sentence).terms) {
+        if (wanted_terms.contains(term)) found.insert(std::move(term));
+      }
+      best = std::max(best, static_cast<double>(found.size()) / static_cast<double>(wanted_terms.size()));
+    }
+    return best;
+  };
+  std::vector<std::pair<double, Recalled>> ranked;
+  for (Recalled& one : all) {
+    if (one.score < min_score) continue;
+    const double rank = one.score + kSentenceShare * best_sentence(one.item.text);
+    ranked.emplace_back(rank, std::move(one));
+  }
+  std::sort(ranked.begin(), ranked.end(), [](const auto& one, const auto& other) {
+    return one.first != other.first ? one.first > other.first : one.second.item.id < other.second.item.id;
+  });
+  all.clear();
+  for (auto& [rank, one] : ranked) all.push_back(std::move(one));
 }
 
 }  // namespace
@@ -122,9 +155,10 @@ Result<std::vector<Recalled>> SemanticMemory::recall(std::span<const CollectionI
     const CollectionState& state = collection->state;
     const IndexQuery query{.text = std::string(question),
                            .vector = vectors.front(),
-                           .top_k = options.top_k,
+                           .top_k = options.rerank ? options.top_k * kReranked : options.top_k,
                            .min_score = options.min_score,
                            .words = options.hybrid,
+                           .now = as_of,
                            .filter = [&](std::string_view item) {
                              return wanted(state.items.find(item)->second.item, options, as_of);
                            }};
@@ -139,6 +173,7 @@ Result<std::vector<Recalled>> SemanticMemory::recall(std::span<const CollectionI
   std::sort(all.begin(), all.end(), [](const Recalled& one, const Recalled& other) {
     return one.score != other.score ? one.score > other.score : one.item.id < other.item.id;
   });
+  if (options.rerank) rerank(all, question, options.min_score);
   std::vector<Recalled> kept;
   std::size_t tokens = 0;
   for (Recalled& one : all) {
@@ -176,7 +211,7 @@ Result<std::vector<Fact>> SemanticMemory::facts(const CollectionId& id, std::opt
   std::vector<Fact> facts;
   for (const auto& [name, stored] : collection->state.items) {
     if (stored.item.kind != MemoryKind::kFact) continue;
-    if (Fact fact = fact_in(stored.item); fact.holds_at(time)) facts.push_back(std::move(fact));
+    if (Fact fact = fact_of(stored.item); fact.holds_at(time)) facts.push_back(std::move(fact));
   }
   return facts;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace tertulia {
 namespace {
@@ -11,24 +12,34 @@ namespace {
 // Repetition says little in short texts, and so does their length.
 constexpr double kSaturation = 0.9;
 constexpr double kLengthShare = 0.4;
+// How much a word counts that only has to do with the one that was asked for.
+constexpr double kRelatedShare = 0.3;
+
+// What a word weighs that `holding` of `count` items have. In a few items nothing can be said about how rare
+// words are, so they are seen among some others that have none of them.
+constexpr double kOthers = 10;
 
 double weight(std::size_t count, std::size_t holding) {
-  const double all = static_cast<double>(count);
+  const double all = static_cast<double>(count) + kOthers;
   const double some = static_cast<double>(holding);
   return std::log(1 + (all - some + 0.5) / (some + 0.5));
 }
 
 }  // namespace
 
-void WordIndex::add(std::uint32_t label, std::span<const std::string> terms) {
+void WordIndex::add(std::uint32_t label, std::span<const std::string> terms,
+                    std::span<const std::string> words) {
   if (label >= terms_.size()) {
     terms_.resize(label + 1);
     lengths_.resize(label + 1);
   }
   std::map<std::uint32_t, std::uint32_t> times;
-  for (const std::string& term : terms) {
-    const auto [found, fresh] = ids_.emplace(term, static_cast<std::uint32_t>(postings_.size()));
-    if (fresh) postings_.emplace_back();
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto [found, fresh] = ids_.emplace(terms[i], static_cast<std::uint32_t>(postings_.size()));
+    if (fresh) {
+      postings_.emplace_back();
+      related_.add(found->second, words[i]);
+    }
     ++times[found->second];
   }
   for (const auto& [term, count] : times) {
@@ -56,29 +67,55 @@ void WordIndex::remove(std::span<const std::uint32_t> labels) {
   }
 }
 
-std::vector<std::uint32_t> WordIndex::score(std::span<const std::string> terms,
+double WordIndex::forms_of(const AskedTerm& asked, std::vector<Form>& forms) const {
+  std::size_t holding = 0;
+  for (const std::string& stem : asked.stems) {
+    const auto found = ids_.find(stem);
+    if (found == ids_.end()) continue;
+    holding += postings_[found->second].size();
+    forms.push_back({found->second, 0});
+  }
+  const double own = weight(count_, std::min(holding, count_));
+  for (Form& form : forms) form.weight = own;
+  const std::size_t itself = forms.size();
+  for (const std::uint32_t term : related_.near(asked.word)) {
+    const auto begin = forms.begin();
+    const auto end = begin + static_cast<std::ptrdiff_t>(itself);
+    if (std::any_of(begin, end, [&](const Form& form) { return form.term == term; })) continue;
+    if (postings_[term].empty()) continue;
+    forms.push_back({term, kRelatedShare * std::min(own, weight(count_, postings_[term].size()))});
+  }
+  return own;
+}
+
+std::vector<std::uint32_t> WordIndex::score(std::span<const AskedTerm> asked,
                                             std::vector<float>& scores) const {
   std::vector<std::uint32_t> touched;
+  std::vector<std::vector<Form>> forms(asked.size());
   double most = 0;
-  for (const std::string& term : terms) {
-    auto found = ids_.find(term);
-    most += weight(count_, found == ids_.end() ? 0 : postings_[found->second].size());
-  }
+  for (std::size_t i = 0; i < asked.size(); ++i) most += forms_of(asked[i], forms[i]);
   if (most == 0) return touched;
   const double average = std::max(average_length(), 1.0);
-  for (const std::string& term : terms) {
-    auto found = ids_.find(term);
-    if (found == ids_.end()) continue;
-    const std::vector<Posting>& postings = postings_[found->second];
-    const double share = weight(count_, postings.size()) / most;
-    for (const Posting& posting : postings) {
-      const double times = posting.times;
-      const double length = lengths_[posting.label];
-      const double damping = kSaturation * (1 - kLengthShare + kLengthShare * length / average);
-      float& score = scores[posting.label];
-      if (score == 0) touched.push_back(posting.label);
-      score += static_cast<float>(share * times / (times + damping));
+  // Of one term, the best of its forms counts in each item.
+  std::vector<float> best(scores.size());
+  std::vector<std::uint32_t> found;
+  for (const std::vector<Form>& term : forms) {
+    for (const Form& form : term) {
+      for (const Posting& posting : postings_[form.term]) {
+        const double times = posting.times;
+        const double length = lengths_[posting.label];
+        const double damping = kSaturation * (1 - kLengthShare + kLengthShare * length / average);
+        const auto value = static_cast<float>(form.weight / most * times / (times + damping));
+        float& place = best[posting.label];
+        if (place == 0) found.push_back(posting.label);
+        place = std::max(place, value);
+      }
     }
+    for (const std::uint32_t label : found) {
+      if (scores[label] == 0) touched.push_back(label);
+      scores[label] += std::exchange(best[label], 0.0F);
+    }
+    found.clear();
   }
   return touched;
 }

@@ -8,13 +8,24 @@
 #include <unordered_map>
 #include <vector>
 
+#include "related_words.h"
+
 namespace tertulia {
+
+// A word of a question.
+struct AskedTerm {
+  // Where the language cannot be told for certain, the stems that it has in each that comes into question:
+  // one of them counts.
+  std::vector<std::string> stems;
+  // As it was written, to find words that have to do with it. Empty: only itself counts.
+  std::string word{};
+};
 
 // Labels are dense numbers from 0. A value; const functions from any number of threads at a time.
 class WordIndex {
  public:
-  // `label` must not be there.
-  void add(std::uint32_t label, std::span<const std::string> terms);
+  // `label` must not be there. `words`: how the terms were written, one for each.
+  void add(std::uint32_t label, std::span<const std::string> terms, std::span<const std::string> words);
   // Costs a pass over the items of each word that one of them has: many at once cost little more than one.
   void remove(std::span<const std::uint32_t> labels);
 
@@ -22,9 +33,10 @@ class WordIndex {
   std::uint32_t length(std::uint32_t label) const { return lengths_[label]; }
   double average_length() const { return count_ == 0 ? 0 : double(total_length_) / double(count_); }
 
-  // Adds to scores[label] what the terms weigh in each item that has one, as a share of what an item with all
-  // of them could have: 0 to about 1. The labels that got something, each once. `scores` must be zeros.
-  std::vector<std::uint32_t> score(std::span<const std::string> terms, std::vector<float>& scores) const;
+  // Adds to scores[label] what the terms weigh in each item that has one, or less for one that has to do with
+  // it, as a share of what an item with all of them could have: 0 to about 1. The labels that got something,
+  // each once. `scores` must be zeros.
+  std::vector<std::uint32_t> score(std::span<const AskedTerm> asked, std::vector<float>& scores) const;
 
  private:
   struct Posting {
@@ -32,11 +44,20 @@ class WordIndex {
     std::uint32_t times;
   };
 
+  // A term by its number, and what it weighs in an item that has it often.
+  struct Form {
+    std::uint32_t term;
+    double weight;
+  };
+  // The forms of a term that are there, the related ones behind; and what the term itself weighs.
+  double forms_of(const AskedTerm& asked, std::vector<Form>& forms) const;
+
   std::unordered_map<std::string, std::uint32_t> ids_;
   std::vector<std::vector<Posting>> postings_;
   // The terms of each item, and how many they are: apart, since a search needs only the lengths.
   std::vector<std::vector<std::uint32_t>> terms_;
   std::vector<std::uint32_t> lengths_;
+  RelatedWords related_;
   std::size_t count_ = 0;
   std::uint64_t total_length_ = 0;
 };

@@ -1,5 +1,9 @@
 // A message is erased: nothing of it is left, wherever it had gone, in any store; everything else is; and a
 // crash at any moment loses nothing.
+#include <atomic>
+#include <set>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -206,6 +210,84 @@ class OneStoreTest : public ::testing::Test {
   EraseWorld world{store, env};
   OneStoreTest() { world.tell(); }
 };
+
+// Somebody who talks without a pause, and knows what was acknowledged.
+class Talker {
+ public:
+  Talker(Store& store, SessionKey key) : store_(store), key_(std::move(key)), thread_([this] { talk(); }) {}
+  ~Talker() { stop(); }
+  Talker(const Talker&) = delete;
+  Talker& operator=(const Talker&) = delete;
+
+  std::vector<MessageId> stop() {
+    stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+    return acknowledged_;
+  }
+  // It says so many more, some of them before this returns.
+  void let_talk(std::size_t turns) {
+    const std::size_t before = count_;
+    allowed_ = before + turns;
+    while (count_ == before) std::this_thread::yield();
+  }
+
+ private:
+  void talk() {
+    UuidMaker ids(real_env().clock(), real_env().random());
+    while (!stopping_) {
+      if (count_ >= allowed_) {
+        std::this_thread::yield();
+        continue;
+      }
+      const Result<SessionState> state = load(store_, key_);
+      if (!state) {
+        ASSERT_EQ(state.error().code(), ErrorCode::kTurnRunning);
+        continue;
+      }
+      const Time now = real_env().clock().now();
+      const Message message =
+          Message::text(MessageId(ids.make()), Role::kUser, "And another thing.", now).value();
+      const Result<Revision> done =
+          commit(store_,
+                 {.key = key_,
+                  .expected = state->session.revision,
+                  .conditions = {},
+                  .changes = {AppendTurn{.branch = main_branch(),
+                                         .turn = Turn::from_messages(TurnId(ids.make()), {message}).value()}},
+                  .time = now});
+      if (!done) continue;
+      acknowledged_.push_back(message.id());
+      ++count_;
+    }
+  }
+
+  Store& store_;
+  SessionKey key_;
+  std::vector<MessageId> acknowledged_;
+  std::atomic<std::size_t> count_ = 0;
+  std::atomic<std::size_t> allowed_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+TEST_P(EraseMessageTest, NothingIsLostThatWasSaidMeanwhile) {
+  const std::shared_ptr<Store> store = open();
+  EraseWorld world(store, real_env());
+  world.tell();
+  const std::vector<Message> before = world.messages();
+  Talker talker(*store, EraseWorld::key());
+  for (const Message& message : before) {
+    talker.let_talk(20);
+    world.memory().erase_messages(EraseWorld::key(), std::vector{message.id()}).value();
+  }
+  const std::vector<MessageId> said = talker.stop();
+  std::set<MessageId> there;
+  for (const Message& message : world.messages()) there.insert(message.id());
+  std::size_t lost = 0;
+  for (const MessageId& id : said) lost += there.contains(id) ? 0 : 1;
+  EXPECT_EQ(lost, 0U) << "of " << said.size();
+  EXPECT_EQ(trace_in(world.all_text()), "");
+}
 
 TEST_F(OneStoreTest, ErasingTwiceIsFineAndAnUnknownMessageIsNot) {
   const std::vector<MessageId> one{world.said};

@@ -6,6 +6,7 @@
 #include "tertulia/text/word_pieces.h"
 
 #include "question.h"
+#include "terms.h"
 
 namespace tertulia {
 namespace hybrid_index_test {
@@ -114,6 +115,119 @@ TEST(HybridIndex, RefusesVectorsOfAnotherLength) {
   HybridIndex index({.dimensions = 4});
   EXPECT_EQ(index.add({.id = "a", .text = "x", .vector = {1, 0}}).error().code(), ErrorCode::kOutOfRange);
   EXPECT_EQ(index.size(), 0U);
+}
+
+// What was said in a language, and the question that one of the lines answers.
+struct Said {
+  const char* name;
+  std::vector<std::string> lines;
+  std::string question;
+  std::size_t answer;
+};
+
+class LanguageTest : public ::testing::TestWithParam<Said> {};
+
+TEST_P(LanguageTest, OtherFormsOfAWordAreFound) {
+  HybridIndex index;
+  for (std::size_t i = 0; i < GetParam().lines.size(); ++i) {
+    index.add({.id = std::to_string(i), .text = GetParam().lines[i]}).value();
+  }
+  const auto found = index.search({.text = GetParam().question});
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().id, std::to_string(GetParam().answer));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LanguageTest,
+    ::testing::Values(
+        Said{"German",
+             {"Ich habe gestern die Wohnungen in der Altstadt besichtigt.",
+              "Meine Schwester hat zwei Katzen und einen Hund.",
+              "Wir haben den Keller aufgeräumt und die Fahrräder verkauft."},
+             "Wer hat eine Katze?",
+             1},
+        Said{"GermanStopWords",
+             {"Das ist nicht das, was ich mit der Sache und den anderen meinte.",
+              "Die Rechnungen liegen auf dem Tisch."},
+             "Wo ist die Rechnung, die ich mit der Post bekam?",
+             1},
+        Said{"Spanish",
+             {"Ayer compramos unas manzanas en el mercado.", "Mi hermano canta en un coro los domingos.",
+              "Las reuniones del equipo son los lunes por la tarde."},
+             "¿Cuándo es la reunión?",
+             2},
+        Said{"SpanishEndings",
+             {"Las canciones de mi abuela son muy bonitas.", "Me gusta caminar por la playa."},
+             "¿Qué canción te gusta?",
+             0},
+        Said{"French",
+             {"Nous avons visité les musées de la ville.", "Je travaille dans une librairie à Lyon.",
+              "Les enfants jouaient dans le jardin avec leurs voisins."},
+             "Qui joue dans le jardin de la voisine ?",
+             2},
+        Said{"Chinese",
+             {"我姐姐住在里斯本。", "我每天早上喝绿茶。", "他的汽车是红色的。"},
+             "谁喝茶？绿茶好吗？",
+             1},
+        Said{"ChinesePairs", {"我们在大学学习数学。", "大家学到很多，数一数。"}, "学习数学", 0},
+        Said{"Japanese", {"昨日、すしを食べました。", "犬が公園で走りました。"}, "公園の犬はどこ？", 1},
+        Said{"Korean", {"저는 서울에 삽니다.", "고양이가 물을 마십니다."}, "고양이는 무엇을 마십니까?", 1}),
+    [](const ::testing::TestParamInfo<Said>& info) { return info.param.name; });
+
+TEST(Language, IsToldByItsSmallWords) {
+  const auto told = [](std::string_view text) { return language_of(folded_words(text)); };
+  EXPECT_EQ(told("Wo wohnt Anna?"), Language::kGerman);
+  EXPECT_EQ(told("¿Dónde vive Ana?"), Language::kSpanish);
+  EXPECT_EQ(told("Où habite Anne ?"), Language::kFrench);
+  EXPECT_EQ(told("Where does Anna live?"), Language::kEnglish);
+  EXPECT_EQ(told("We drove from Las Vegas to Los Angeles and then to La Paz"), Language::kEnglish);
+  EXPECT_EQ(told("I watched Die Hard, it was in German"), Language::kEnglish);
+  EXPECT_EQ(told("Lisboa"), std::nullopt);
+  EXPECT_EQ(told(""), std::nullopt);
+}
+
+TEST(HybridIndex, LanguagesLiveBesideEachOther) {
+  HybridIndex index;
+  index.add({.id = "en", .text = "The meetings of the team are on Mondays."}).value();
+  index.add({.id = "de", .text = "Die Sitzungen des Teams sind immer am Montag."}).value();
+  EXPECT_EQ(index.search({.text = "When is the meeting?"}).front().id, "en");
+  EXPECT_EQ(index.search({.text = "Wann ist die Sitzung?"}).front().id, "de");
+  EXPECT_EQ(index.search({.text = "Sitzung"}).front().id, "de") << "one word tells no language";
+}
+
+TEST(HybridIndex, LastWeekIsCountedFromWhenItIsAsked) {
+  HybridIndex index;
+  index.add({.id = "old", .text = "We went hiking.", .time = day(2023, 5, 1)}).value();
+  index.add({.id = "new", .text = "We went hiking.", .time = day(2023, 6, 7)}).value();
+  EXPECT_EQ(index.search({.text = "Who went hiking last week?", .now = day(2023, 6, 14)}).front().id, "new");
+  EXPECT_EQ(index.search({.text = "Who went hiking last month?", .now = day(2023, 6, 14)}).front().id, "old");
+}
+
+TEST(DateMention, IsReadAsSeenFromToday) {
+  // A Wednesday.
+  const Time now = day(2023, 6, 14);
+  const auto fits = [&](std::string_view text, Time time) {
+    const auto mention = relative_date_in(folded_words(text), now);
+    return mention ? mention->fit(time) : -1;
+  };
+  EXPECT_EQ(fits("yesterday", day(2023, 6, 13)), 2);
+  EXPECT_EQ(fits("yesterday", day(2023, 6, 12)), 0);
+  EXPECT_EQ(fits("last week", day(2023, 6, 5)), 1);
+  EXPECT_EQ(fits("last week", day(2023, 6, 11)), 1);
+  EXPECT_EQ(fits("last week", day(2023, 6, 12)), 0);
+  EXPECT_EQ(fits("this month", day(2023, 6, 1)), 1);
+  EXPECT_EQ(fits("last month", day(2023, 5, 31)), 1);
+  EXPECT_EQ(fits("last year", day(2022, 1, 1)), 1);
+  EXPECT_EQ(fits("two days ago", day(2023, 6, 12)), 2);
+  EXPECT_EQ(fits("a couple of weeks ago", day(2023, 5, 30)), 1);
+  EXPECT_EQ(fits("3 months ago", day(2023, 3, 20)), 1);
+  EXPECT_EQ(fits("at last", day(2023, 6, 13)), -1);
+}
+
+TEST(DateMention, IsReadInOtherLanguages) {
+  EXPECT_EQ(date_in(folded_words("am 8. Mai 2023"), Language::kGerman), (DateMention{2023, 5, 8}));
+  EXPECT_EQ(date_in(folded_words("el 3 de marzo de 2022"), Language::kSpanish), (DateMention{2022, 3, 3}));
+  EXPECT_EQ(date_in(folded_words("en août 2021"), Language::kFrench), (DateMention{2021, 8, std::nullopt}));
 }
 
 TEST(DateMention, IsReadAsPeopleWriteIt) {

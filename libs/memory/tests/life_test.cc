@@ -34,7 +34,8 @@ class LifeTest : public ::testing::Test {
   }
 
   // A turn, as an engine would commit it.
-  void say(const SessionKey& where, std::string_view question, std::string_view answer) {
+  void say(const SessionKey& where, std::string_view question, std::string_view answer,
+           std::string_view agent = {}) {
     const Time now = env.clock().now();
     if (!load(*store, where)) {
       Session session;
@@ -49,7 +50,7 @@ class LifeTest : public ::testing::Test {
     }
     TurnDraft draft{TurnId(UuidMaker(env.clock(), env.random()).make())};
     draft.add(maker.say(Role::kUser, question)).value();
-    draft.add(maker.say(Role::kAssistant, answer)).value();
+    draft.add(maker.say(Role::kAssistant, answer, agent)).value();
     SessionState state = load(*store, where).value();
     std::vector<Change> changes;
     if (state.session.status == SessionStatus::kClosed) {
@@ -188,16 +189,109 @@ TEST_F(LifeTest, EpisodesGoWhenTheirTimeIsOver) {
   say(key("s"), "Hello", "Hi");
   memory->close(key("s"), EndReason::kUserClosed).value();
   env.sim_clock().advance(std::chrono::hours(24 * 100));
-  const MemoryConfig config;
-  EXPECT_EQ(memory->episodic().tidy(key("s").tenant, key("s").owner, config).value().archived, 1U);
+  EXPECT_EQ(memory->reap().value().archived, 1U);
+  EXPECT_TRUE(list_episodes(*store, key("s")).value().at(0).archived);
+  EXPECT_EQ(memory->reap().value().archived, 0U) << "once is enough";
   env.sim_clock().advance(std::chrono::hours(24 * 300));
-  EXPECT_EQ(memory->episodic().tidy(key("s").tenant, key("s").owner, config).value().deleted, 1U);
+  EXPECT_EQ(memory->reap().value().deleted, 1U);
   EXPECT_THAT(list_episodes(*store, key("s")).value(), IsEmpty());
+}
+
+TEST_F(LifeTest, AnArchivedEpisodeIsRecalledAndNoLongerQuoted) {
+  say(key("s"), "My dog Rex loves the beach.", "Dogs love water.");
+  const EpisodeId id = memory->close(key("s"), EndReason::kUserClosed).value().episodes.at(0);
+  const EpisodeQuery query{
+      .tenant = key("x").tenant, .owner = key("x").owner, .question = "Where does my dog like to go?"};
+  ASSERT_THAT(memory->episodic().recall(query).value().at(0).quotes, Not(IsEmpty()));
+  memory->episodic().archive(key("s"), id).value();
+  const RecalledEpisode recalled = memory->episodic().recall(query).value().at(0);
+  EXPECT_TRUE(recalled.episode.archived);
+  EXPECT_THAT(recalled.quotes, IsEmpty());
+  EXPECT_THAT(recalled.episode.summary, HasSubstr("Rex"));
+  memory->episodic().archive(key("s"), id).value();
+  EXPECT_EQ(memory->episodic().archive(key("s"), EpisodeId()).error().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(LifeTest, WhatIsForgottenDoesNotComeBackWithTheNextEpisode) {
+  say(key("s"), "The canary is yellow.", "Yes.");
+  const EpisodeId id = memory->close(key("s"), EndReason::kUserClosed).value().episodes.at(0);
+  memory->episodic().forget(key("s"), id).value();
+  EXPECT_THAT(memory->close(key("s"), EndReason::kUserClosed).value().episodes, IsEmpty());
+  say(key("s"), "It rains today.", "Take an umbrella.");
+  const EpisodeId next = memory->close(key("s"), EndReason::kUserClosed).value().episodes.at(0);
+  EXPECT_THAT(to_json(list_episodes(*store, key("s")).value().at(0)), Not(HasSubstr("canary")));
+  memory->episodic().forget(key("s"), next).value();
+  say(key("s"), "Now the sun shines.", "Good.");
+  memory->close(key("s"), EndReason::kUserClosed).value();
+  EXPECT_EQ(list_episodes(*store, key("s")).value().at(0).span, (MessageSpan{4, 5}));
+}
+
+// Two agents, of which one is patient and learns.
+class RulesTest : public LifeTest {
+ protected:
+  std::shared_ptr<SemanticMemory> semantic = std::make_shared<SemanticMemory>(*store, env, static_embedder());
+
+  RulesTest() {
+    RuleBook book;
+    book.agents["patient"] = {.idle_timeout = std::chrono::hours(5), .learn_facts = true};
+    book.agents["hasty"] = {.idle_timeout = std::chrono::minutes(5), .episodes = false};
+    memory = std::make_unique<Memory>(store, env, MemoryOptions{.rules = book});
+    memory->add_source(knowledge_source(semantic, store));
+  }
+  std::vector<std::string> known() {
+    std::vector<std::string> texts;
+    for (const Fact& fact : semantic->facts(user_collection(key("x").tenant, key("x").owner).value()).value())
+      texts.push_back(fact.text);
+    return texts;
+  }
+};
+
+TEST_F(RulesTest, EachSessionEndsAsTheAgentSaysThatSpokeInIt) {
+  say(key("slow"), "Hello", "Hi", "patient");
+  say(key("fast"), "Hello", "Hi", "hasty");
+  say(key("other"), "Hello", "Hi");
+  env.sim_clock().advance(std::chrono::minutes(10));
+  EXPECT_THAT(memory->reap().value().idle, ::testing::ElementsAre(key("fast")));
+  EXPECT_THAT(list_episodes(*store, key("fast")).value(), IsEmpty()) << "its agent wants none";
+  env.sim_clock().advance(std::chrono::hours(1));
+  EXPECT_THAT(memory->reap().value().idle, ::testing::ElementsAre(key("other")));
+  env.sim_clock().advance(std::chrono::hours(5));
+  EXPECT_THAT(memory->reap().value().idle, ::testing::ElementsAre(key("slow")));
+}
+
+TEST_F(RulesTest, WhatUsersSayOfThemselvesIsRememberedWhenTheSessionEndsAndOnlyThen) {
+  say(key("s"), "I live in Madrid. Is it warm?", "I live in a computer. My name is Bot.", "patient");
+  say(key("s"), "I have a question. I like it!", "Ask.", "patient");
+  EXPECT_THAT(known(), IsEmpty());
+  const CloseReport report = memory->close(key("s"), EndReason::kUserClosed).value();
+  EXPECT_EQ(report.facts, 1U);
+  EXPECT_THAT(known(), ::testing::ElementsAre("I live in Madrid"));
+  // Neither twice, nor where nobody asked for it.
+  say(key("s"), "As I said: thanks. I live in Madrid.", "You did.", "patient");
+  EXPECT_EQ(memory->close(key("s"), EndReason::kUserClosed).value().facts, 0U);
+  say(key("t"), "I have a dog called Rex.", "Nice.", "hasty");
+  EXPECT_EQ(memory->close(key("t"), EndReason::kUserClosed).value().facts, 0U);
+  EXPECT_THAT(known(), SizeIs(1));
+}
+
+TEST_F(RulesTest, FactsThatWereLearnedGoWithTheirSession) {
+  say(key("s"), "I live in Madrid.", "Lovely.", "patient");
+  memory->close(key("s"), EndReason::kUserClosed).value();
+  ASSERT_THAT(known(), SizeIs(1));
+  EXPECT_EQ(memory->erase_session(key("s")).value().items, 1U);
+  EXPECT_THAT(known(), IsEmpty());
+}
+
+TEST_F(RulesTest, FactsAreMaskedWhereEpisodesAre) {
+  say(key("s"), "My mail is ada@example.org.", "Noted.", "patient");
+  SessionRules rules{.mask_personal_data = true, .learn_facts = true};
+  memory->close(key("s"), EndReason::kUserClosed, rules).value();
+  EXPECT_THAT(known(), ::testing::ElementsAre("My mail is [email]"));
 }
 
 TEST_F(LifeTest, PersonalDataIsMaskedWhereThatIsAskedFor) {
   say(key("s"), "My mail is ada@example.org and my number is +34 600 123 456.", "Noted.");
-  memory->close(key("s"), EndReason::kUserClosed, /*mask_personal_data=*/true).value();
+  memory->close(key("s"), EndReason::kUserClosed, {.mask_personal_data = true}).value();
   const Episode episode = list_episodes(*store, key("s")).value().at(0);
   EXPECT_THAT(to_json(episode), Not(HasSubstr("ada@example.org")));
   EXPECT_THAT(to_json(episode), Not(HasSubstr("123 456")));

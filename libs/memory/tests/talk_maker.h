@@ -18,8 +18,9 @@ class TalkMaker {
   explicit TalkMaker(const Tokenizer& tokenizer, std::uint64_t seed = 1)
       : tokenizer_(tokenizer), random_(seed) {}
 
-  Message say(Role role, std::string_view text) {
-    return counted({.id = id(), .role = role, .time = time(), .parts = {Part::text_of(text)}});
+  Message say(Role role, std::string_view text, std::string_view author = {}) {
+    return counted(
+        {.id = id(), .role = role, .time = time(), .author = author, .parts = {Part::text_of(text)}});
   }
   // A call of `tool` for each output, and the results.
   ToolGroup group(const std::vector<std::string>& outputs) {

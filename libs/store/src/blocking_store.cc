@@ -7,6 +7,7 @@
 #include "tertulia/base/bounded_queue.h"
 #include "tertulia/base/check.h"
 #include "tertulia/store/memory_guard.h"
+#include "tertulia/store/session_hold.h"
 
 namespace tertulia {
 
@@ -58,28 +59,33 @@ class ThreadedStore final : public Store {
   }
 
   void commit(Commit commit, Done<Revision> done) override {
+    if (auto free = check_hold(*this, commit.key); !free) return done(std::move(free).error());
     Workers& writer = writer_of(commit.key);
     start<Revision>(
         writer, [this, commit = std::move(commit)]() mutable { return store_->commit(std::move(commit)); },
         std::move(done));
   }
   void note(Note note, Done<void> done) override {
+    if (auto free = check_hold(*this, note.key); !free) return done(std::move(free).error());
     Workers& writer = writer_of(note.key);
     start<void>(
         writer, [this, note = std::move(note)]() mutable { return store_->note(std::move(note)); },
         std::move(done));
   }
   void load(SessionKey key, Done<SessionState> done) override {
+    if (auto free = check_hold(*this, key); !free) return done(std::move(free).error());
     start<SessionState>(
         readers_, [this, key = std::move(key)] { return store_->load(key); }, std::move(done));
   }
   void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
+    if (auto free = check_hold(*this, key); !free) return done(std::move(free).error());
     start<std::vector<StoredTurn>>(
         readers_,
         [this, key = std::move(key), range = std::move(range)] { return store_->read_turns(key, range); },
         std::move(done));
   }
   void read_records(RecordQuery query, Done<RecordPage> done) override {
+    if (auto free = check_hold(*this, query); !free) return done(std::move(free).error());
     start<RecordPage>(
         readers_, [this, query = std::move(query)] { return store_->read_records(query); }, std::move(done));
   }
@@ -88,6 +94,7 @@ class ThreadedStore final : public Store {
         readers_, [this, query = std::move(query)] { return store_->list(query); }, std::move(done));
   }
   void erase(EraseScope scope, Done<EraseReport> done) override {
+    if (auto free = check_hold(*this, scope); !free) return done(std::move(free).error());
     start<EraseReport>(
         readers_, [this, scope = std::move(scope)] { return store_->erase(scope); }, std::move(done));
   }

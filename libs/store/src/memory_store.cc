@@ -12,6 +12,7 @@
 #include "tertulia/store/commit_rules.h"
 #include "tertulia/store/memory_guard.h"
 #include "tertulia/store/read_rules.h"
+#include "tertulia/store/session_hold.h"
 
 namespace tertulia {
 
@@ -238,6 +239,7 @@ class MemoryStore final : public Store {
  private:
   Result<Revision> commit_now(const Commit& commit) {
     MutexLock lock(mutex_);
+    TERTULIA_TRY(check_hold(*this, commit.key));
     const auto found = sessions_.find(commit.key);
     const bool is_new = found == sessions_.end();
     TERTULIA_TRY(check_commit(is_new ? nullptr : &found->second.image, commit));
@@ -257,6 +259,7 @@ class MemoryStore final : public Store {
 
   Result<void> note_now(const Note& note) {
     MutexLock lock(mutex_);
+    TERTULIA_TRY(check_hold(*this, note.key));
     const auto found = sessions_.find(note.key);
     TERTULIA_TRY(check_note(found == sessions_.end() ? nullptr : &found->second.image, note));
     SessionImage after = found->second.image;
@@ -271,6 +274,7 @@ class MemoryStore final : public Store {
 
   Result<SessionState> load_now(const SessionKey& key) {
     MutexLock lock(mutex_);
+    TERTULIA_TRY(check_hold(*this, key));
     const auto found = sessions_.find(key);
     if (found == sessions_.end()) return no_session(key.session);
     const SessionImage& image = found->second.image;
@@ -279,6 +283,7 @@ class MemoryStore final : public Store {
 
   Result<std::vector<StoredTurn>> read_turns_now(const SessionKey& key, const TurnRange& range) {
     MutexLock lock(mutex_);
+    TERTULIA_TRY(check_hold(*this, key));
     const auto found = sessions_.find(key);
     if (found == sessions_.end()) return no_session(key.session);
     return turns_in(found->second, range);
@@ -287,6 +292,7 @@ class MemoryStore final : public Store {
   Result<RecordPage> read_records_now(const RecordQuery& query) {
     TERTULIA_TRY(check_query(query));
     MutexLock lock(mutex_);
+    TERTULIA_TRY(check_hold(*this, query));
     std::vector<Found> found;
     if (!query.session.empty()) {
       const auto entry =
@@ -316,6 +322,7 @@ class MemoryStore final : public Store {
   Result<EraseReport> erase_now(const EraseScope& scope) {
     TERTULIA_TRY(check_scope(scope));
     MutexLock lock(mutex_);
+    TERTULIA_TRY(check_hold(*this, scope));
     EraseReport report;
     auto [begin, end] = sessions_of(scope.tenant, scope.owner);
     while (begin != end) {

@@ -6,6 +6,7 @@
 
 #include "tertulia/store/memory_guard.h"
 #include "tertulia/store/read_rules.h"
+#include "tertulia/store/session_hold.h"
 
 #include "derived.h"
 #include "open_files.h"
@@ -42,16 +43,22 @@ class OpenSqliteStore final : public SqliteStore {
   }
 
   void commit(Commit commit, Done<Revision> done) override {
+    if (auto free = check_hold(*this, commit.key); !free) return done(std::move(free).error());
     writer_->commit(std::move(commit), std::move(done));
   }
-  void note(Note note, Done<void> done) override { writer_->note(std::move(note), std::move(done)); }
+  void note(Note note, Done<void> done) override {
+    if (auto free = check_hold(*this, note.key); !free) return done(std::move(free).error());
+    writer_->note(std::move(note), std::move(done));
+  }
 
   void load(SessionKey key, Done<SessionState> done) override {
+    if (auto free = check_hold(*this, key); !free) return done(std::move(free).error());
     read<SessionState>([this, key = std::move(key)](
                            Connection& connection) { return read_session(connection, core_.keys, key); },
                        std::move(done));
   }
   void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
+    if (auto free = check_hold(*this, key); !free) return done(std::move(free).error());
     read<std::vector<StoredTurn>>(
         [this, key = std::move(key), range = std::move(range)](Connection& connection) {
           return read_turn_range(connection, core_.keys, key, range);
@@ -59,6 +66,7 @@ class OpenSqliteStore final : public SqliteStore {
         std::move(done));
   }
   void read_records(RecordQuery query, Done<RecordPage> done) override {
+    if (auto free = check_hold(*this, query); !free) return done(std::move(free).error());
     const bool derived = query.kind == RecordKind::kToolCall;
     // Shared, so that nothing here needs memory but this.
     auto shared = guarded<std::shared_ptr<const RecordQuery>>(
@@ -97,6 +105,7 @@ class OpenSqliteStore final : public SqliteStore {
       return done(Error(ErrorCode::kMissingField, "erasing needs a tenant and an owner")
                       .with("param", scope.tenant.empty() ? "tenant" : "owner"));
     }
+    if (auto free = check_hold(*this, scope); !free) return done(std::move(free).error());
     write<EraseReport>([this, scope = std::move(scope)] { return writer_->erase(scope); }, std::move(done));
   }
 

@@ -68,8 +68,10 @@ struct MemoryConfig {
   Tokens semantic_max_tokens{2'000};
   // Words as well as meaning. Default: off.
   bool semantic_hybrid = false;
-  // Default: off.
+  // Words and meaning decide together about what meaning alone has found. Default: off.
   bool semantic_rerank = false;
+  // What users say of themselves is remembered when a session ends, by rules, without a model. Default: off.
+  bool semantic_learning = false;
 
   // Procedures that fit the current message. Default: on, scoring 0.80 or more, none learned by itself.
   bool procedural_enabled = true;

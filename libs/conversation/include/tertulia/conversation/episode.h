@@ -53,6 +53,8 @@ struct Episode {
   Tokens output_tokens{};
   // Of the summary. Empty until one was made.
   Embedding embedding;
+  // Old, or put away: recalled by its summary, and no longer quoted.
+  bool archived = false;
   // Fields of a newer minor version, as an object.
   JsonText extra;
 

@@ -13,6 +13,7 @@
 #include "tertulia/base/id.h"
 #include "tertulia/base/result.h"
 #include "tertulia/conversation/agent_spec.h"
+#include "tertulia/conversation/message.h"
 #include "tertulia/memory/working_memory.h"
 #include "tertulia/store/session_key.h"
 
@@ -45,6 +46,13 @@ class ContextSource {
   // Reads into RAM what it needs, so that the first turn is as fast as the next. Called when a program
   // starts, beside its first turns. May block.
   virtual Result<void> prepare() { return {}; }
+
+  // A session is about to be closed: what users said of themselves in these messages is remembered, if the
+  // source remembers such things. With `mask`, without personal data. How many facts are new. May block.
+  virtual Result<std::size_t> learn(const SessionKey& /*key*/, std::span<const Message> /*messages*/,
+                                    bool /*mask*/) {
+    return 0;
+  }
 
   // Messages of an owner are about to be erased: what the source keeps that came only from them goes, and
   // what also came from others no longer names them. How many items that were. May block.

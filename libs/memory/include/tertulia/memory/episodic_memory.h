@@ -94,6 +94,9 @@ class EpisodicMemory {
 
   void set_summariser(SummariseSpan summarise);
 
+  // The messages of the branch that are in no episode yet, and behind them `turn`.
+  Result<std::vector<Message>> open_span(const SessionKey& key, const BranchHead& branch,
+                                         std::span<const Message> turn = {}) const;
   // The span of the branch that is in no episode yet, as a record that closes it: to be added to the commit
   // that ends the session. Nothing if there is no such span. `turn` holds messages that the same commit adds.
   Result<std::optional<Record>> record_of_span(const SessionKey& key, const BranchHead& branch,
@@ -105,9 +108,9 @@ class EpisodicMemory {
   // The latest first.
   Result<std::vector<Episode>> list(const TenantId& tenant, const OwnerId& owner);
 
-  // What is older than `retention` can no longer be quoted, what is older than `keep` is gone.
-  Result<EpisodeUpkeep> tidy(const TenantId& tenant, const OwnerId& owner, const MemoryConfig& config);
-  // kNotFound if there is none.
+  // It is recalled by its summary from now on, and no longer quoted. kNotFound if there is none.
+  Result<void> archive(const SessionKey& key, EpisodeId episode);
+  // Its messages do not become part of another episode. kNotFound if there is none.
   Result<void> forget(const SessionKey& key, EpisodeId episode);
   // The same episode, told again from what is left of its messages, without a model.
   Result<Episode> remake(const Episode& episode, std::span<const Message> left) const;

@@ -51,6 +51,8 @@ struct IndexQuery {
   double min_score = 0;
   // Words, names and dates as well as meaning. Default: on.
   bool words = true;
+  // When it is asked, for questions about "last week". None: such words say nothing.
+  std::optional<Time> now{};
   // Only items for which this holds. Called with ids.
   std::function<bool(std::string_view id)> filter{};
 };

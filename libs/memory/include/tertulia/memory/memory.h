@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ namespace tertulia {
 struct MemoryOptions {
   // Null: static_embedder().
   std::shared_ptr<Embedder> embedder{};
+  // When the sessions of which agent end, and what is left of them.
+  RuleBook rules{};
 };
 
 // What was erased, and where.
@@ -73,9 +76,17 @@ class Memory {
   // read when it is needed. Blocks.
   void prepare();
 
-  // Blocks. See lifecycle.h.
-  Result<CloseReport> close(const SessionKey& key, EndReason reason, bool mask_personal_data = false);
-  Result<ReapReport> reap(const ReapLimits& limits = {});
+  // Blocks. See lifecycle.h. By the rules of the agent that spoke last, or by those that are given.
+  Result<CloseReport> close(const SessionKey& key, EndReason reason);
+  Result<CloseReport> close(const SessionKey& key, EndReason reason, const SessionRules& rules);
+  // Once a day it also archives and deletes episodes whose time is over.
+  Result<ReapReport> reap();
+  Result<ReapReport> reap(const RuleBook& rules);
+  const RuleBook& rules() const;
+  // What a turn that ends its session adds to its commit: the episode of the branch, `turn` included. Nothing
+  // if there is none to be made. Facts are learned on the way. Blocks.
+  Result<std::optional<Record>> end_span(const SessionKey& key, const BranchHead& branch, EndReason reason,
+                                         const SessionRules& rules, std::span<const Message> turn);
 
   // A message always stays in the views of its branch, whatever the budget. kNoMessage if it is not there.
   Result<void> pin(const SessionKey& key, const BranchId& branch, const MessageId& message,
@@ -89,8 +100,8 @@ class Memory {
   // Single messages of a session, with what came from them: facts, vectors, episodes (made again without
   // them), summaries, texts of prompts, tool calls, events, assets, and their copies on other branches. The
   // session is written again and moves by one revision; an Engine that knows it is told to `forget` it.
-  // kNoMessage; kTurnRunning if a turn of it is not finished; kRevisionConflict if it went on meanwhile, and
-  // nothing was changed then. Can be called again if it was cut. Blocks.
+  // kNoMessage; kTurnRunning if a turn of it is not finished. While it is written again, whoever else reads
+  // it or writes to it gets kTurnRunning, so that no turn is lost. Can be called again if it was cut. Blocks.
   Result<ErasedMemory> erase_messages(const SessionKey& key, std::span<const MessageId> messages);
   // Goes on with what a crash has cut of that. How many sessions it found. Blocks.
   Result<std::size_t> finish_erasing();

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tertulia/base/env.h"
 #include "tertulia/base/id.h"
 #include "tertulia/base/result.h"
+#include "tertulia/conversation/tool_call_record.h"
 #include "tertulia/memory/collection.h"
 #include "tertulia/model/embedder.h"
 #include "tertulia/store/store.h"
@@ -68,6 +70,10 @@ class ProceduralMemory {
   // kBadConfig {param} for a pattern that is none or too costly, kBadId, kTooLarge.
   Result<void> put(const TenantId& tenant, const AgentId& agent, Procedure procedure,
                    const MemoryWriter& writer);
+  // What a turn did with its tools, as a procedure that a person may approve: the tools in their order with
+  // the names of their arguments, and nothing of what was said. True if it is new; false if there were fewer
+  // than three calls, one of them failed, or it is known.
+  Result<bool> learn(const TenantId& tenant, const AgentId& agent, std::span<const ToolCallRecord> calls);
   // kNotPermitted unless a user or an operator does; kNotFound.
   Result<void> approve(const TenantId& tenant, const AgentId& agent, std::string_view name,
                        const MemoryWriter& writer);

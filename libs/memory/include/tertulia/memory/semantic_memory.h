@@ -105,6 +105,9 @@ struct RecallOptions {
   std::size_t max_tokens = 0;
   // Words as well as meaning. Default: on.
   bool hybrid = true;
+  // More is looked at, and what has most of the question's words in one sentence comes first. The scores stay
+  // what they are. Default: off.
+  bool rerank = false;
   // Chunks before and behind each one that was found, joined to its text where they stand next to it.
   // Default: 0.
   std::size_t neighbours = 0;

@@ -1,0 +1,38 @@
+// A SessionHold: one thread has a session for itself while it is written again under its own name, step by
+// step (copy_session.h). What others would find or leave there in between is neither the old session nor the
+// new one, so their calls get kTurnRunning, and what they were about to write stays theirs.
+#pragma once
+
+#include "tertulia/base/result.h"
+#include "tertulia/store/session_key.h"
+#include "tertulia/store/store.h"
+
+namespace tertulia {
+
+// Concurrency: made, used and destroyed by one thread. A store belongs to one process, so a hold does.
+class SessionHold {
+ public:
+  // Waits until what was begun before it is written. There need not be a session of this name: then nobody
+  // makes one. kTurnRunning if it is held already.
+  static Result<SessionHold> take(Store& store, const SessionKey& key);
+
+  SessionHold(SessionHold&& other) noexcept;
+  SessionHold& operator=(SessionHold&&) = delete;
+  ~SessionHold();
+
+ private:
+  SessionHold(const Store& store, SessionKey key) : store_(&store), key_(std::move(key)) {}
+
+  const Store* store_;
+  SessionKey key_;
+};
+
+// What a store asks before it reads or changes a session: kTurnRunning if a thread other than the calling one
+// holds it. Costs one load of an atomic while nobody holds anything.
+Result<void> check_hold(const Store& store, const SessionKey& key);
+// The same for everything that an erase would remove.
+Result<void> check_hold(const Store& store, const EraseScope& scope);
+// The same for the session that a query names, if it names one.
+Result<void> check_hold(const Store& store, const RecordQuery& query);
+
+}  // namespace tertulia
