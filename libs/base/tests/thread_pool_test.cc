@@ -13,8 +13,8 @@ namespace tertulia {
 namespace thread_pool_test {
 
 TEST(ThreadPool, RunsAJobOnAnotherThread) {
-  const auto pool = thread_pool(1);
   std::latch ran(1);
+  const auto pool = thread_pool(1);
   std::thread::id where;
   pool->post([&] {
         where = std::this_thread::get_id();
@@ -26,9 +26,9 @@ TEST(ThreadPool, RunsAJobOnAnotherThread) {
 }
 
 TEST(ThreadPool, AsManyJobsRunAtOnceAsThereAreThreads) {
-  const auto pool = thread_pool(4);
   // Each waits for the three others: with fewer threads this would never end.
   std::latch together(5);
+  const auto pool = thread_pool(4);
   for (int i = 0; i < 4; ++i) pool->post([&] { together.arrive_and_wait(); }).value();
   together.arrive_and_wait();
 }
@@ -98,10 +98,10 @@ TEST(ThreadPool, TheDestructorRunsWhatWaitsAndRefusesWhatComesThen) {
   std::atomic<int> ran = 0;
   std::atomic<bool> refused = false;
   {
-    auto pool = thread_pool(1);
-    Executor& executor = *pool;
     std::latch started(1);
     std::latch go_on(1);
+    auto pool = thread_pool(1);
+    Executor& executor = *pool;
     pool->post([&] {
           started.count_down();
           go_on.wait();
