@@ -10,7 +10,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace builders_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -352,5 +352,5 @@ TEST_F(BuildersTest, APlannerNeedsAManagerAndATeam) {
   EXPECT_EQ(MagenticBuilder().manager(saying("m", {})).build().error().code(), ErrorCode::kBadGraph);
 }
 
-}  // namespace
+}  // namespace builders_test
 }  // namespace tertulia

@@ -10,7 +10,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace checkpoint_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -293,5 +293,5 @@ TEST_F(CheckpointTest, ADeniedToolIsAnOrdinaryResultAndTheWorkflowGoesOn) {
   EXPECT_THAT(outcome.text(), HasSubstr("b heard"));
 }
 
-}  // namespace
+}  // namespace checkpoint_test
 }  // namespace tertulia

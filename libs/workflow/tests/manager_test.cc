@@ -6,7 +6,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace manager_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -263,5 +263,5 @@ TEST_F(ManagerTest, WordsAreShownAsTheyComeAndStandInTheTranscriptWithTheCommit)
   EXPECT_THAT(stored(), ElementsAre("user: Go.", "a: Half done."));
 }
 
-}  // namespace
+}  // namespace manager_test
 }  // namespace tertulia

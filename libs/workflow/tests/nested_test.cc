@@ -10,7 +10,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace nested_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -305,5 +305,5 @@ TEST_F(NestedTest, ANestedWorkflowThatFailsFailsItsNodeAndIsResumedWithIt) {
   EXPECT_EQ(before, 1) << "what the inner run had committed is not done again";
 }
 
-}  // namespace
+}  // namespace nested_test
 }  // namespace tertulia

@@ -12,7 +12,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace service_thread_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -316,7 +316,7 @@ TEST_F(ServiceThreadTest, DyingAtAnyWriteGivesTheServiceNothingTwiceAndLeavesNot
 class ResponsesService {
  public:
   explicit ResponsesService(std::shared_ptr<ThreadKeeper> keeper)
-      : keeper_(std::move(keeper)), server_([this](testing::RawConnection& client) {
+      : keeper_(std::move(keeper)), server_([this](trial::RawConnection& client) {
           const std::string request = client.read_request();
           client.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" +
                       answer(request.substr(request.find("\r\n\r\n") + 4)));
@@ -349,7 +349,7 @@ class ResponsesService {
   }
 
   const std::shared_ptr<ThreadKeeper> keeper_;
-  testing::RawServer server_;
+  trial::RawServer server_;
 };
 
 TEST_F(ServiceThreadTest, TheResponsesEndpointIsGivenEachMessageOnce) {
@@ -369,5 +369,5 @@ TEST_F(ServiceThreadTest, TheResponsesEndpointIsGivenEachMessageOnce) {
                                                      "writer: A better one.", "says: heard 2"));
 }
 
-}  // namespace
+}  // namespace service_thread_test
 }  // namespace tertulia

@@ -4,7 +4,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace state_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -232,5 +232,5 @@ TEST_F(StateTest, AKeyOfAnyTextIsAKey) {
               ElementsAre("out: 1"));
 }
 
-}  // namespace
+}  // namespace state_test
 }  // namespace tertulia
