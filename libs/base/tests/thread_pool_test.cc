@@ -1,5 +1,7 @@
 #include <atomic>
+#include <future>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -125,6 +127,24 @@ TEST(ThreadPool, TheDestructorRunsWhatWaitsAndRefusesWhatComesThen) {
   }
   EXPECT_EQ(ran, 10);
   EXPECT_TRUE(refused);
+}
+
+TEST(ThreadPool, AJobMayLetGoOfTheLastThatHoldsThePool) {
+  const auto ended = std::make_shared<std::promise<int>>();
+  std::promise<void> go_on;
+  std::shared_ptr<Executor> pool = thread_pool(1);
+  Executor& executor = *pool;
+  executor
+      .post([ended, held = std::move(pool), wait = go_on.get_future().share()]() mutable {
+        wait.wait();
+        const auto ran = std::make_shared<int>(0);
+        for (int i = 0; i < 10; ++i) held->post([ran] { ++*ran; }).value();
+        held->post([ran, ended] { ended->set_value(*ran); }).value();
+        held.reset();
+      })
+      .value();
+  go_on.set_value();
+  EXPECT_EQ(ended->get_future().get(), 10);
 }
 
 TEST(ThreadPool, WhatAJobHeldIsReleasedWhenItHasRun) {
