@@ -113,8 +113,19 @@ JsonObject json_of(const StoredRun& run) {
           {"nodes", std::move(nodes)}};
 }
 
+// The words of a request, if it has some.
+std::string question_in(const InfoRequest& request) {
+  if (request.data.as_string() != nullptr) return *request.data.as_string();
+  const JsonObject* object = request.data.as_object();
+  for (const char* key : {"text", "plan"}) {
+    const Json* words = object == nullptr ? nullptr : object->find(key);
+    if (words != nullptr && words->as_string() != nullptr) return *words->as_string();
+  }
+  return to_text(request.data);
+}
+
 void show_request(const Context& context, const std::string& run, const InfoRequest& request) {
-  context.out.line(request.node + " asks: " + printable(to_text(request.data)));
+  context.out.line(request.node + " asks: " + printable(question_in(request)));
   context.out.line("  tertulia workflow approve " + run + " " + request.id + " [--text WORDS]");
 }
 
