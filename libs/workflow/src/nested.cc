@@ -158,6 +158,7 @@ Node workflow_node(std::string id, Workflow workflow, WorkflowNodeOptions option
   node.id = std::move(id);
   // What is inside belongs to what must not change.
   node.kind = "workflow " + workflow.name() + " " + signature_hash(workflow);
+  node.inner = std::make_shared<const Workflow>(workflow);
   node.body = [workflow = std::move(workflow), options](NodeContext& context, const Done<void>& done) {
     auto run = std::make_shared<InnerRun>(static_cast<NodeCall&>(context), workflow, options, done);
     if (auto begun = run->begin(); !begun) done(std::move(begun).error());

@@ -111,6 +111,7 @@ class RunMachine : public std::enable_shared_from_this<RunMachine> {
   void run_call(NodeRun& run);
   void call_done(NodeRun& run, Result<void> ended);
   void finish_step();
+  void mark_nodes(RunState& state) const;
   Result<void> merge(std::vector<NodeEffects> all, PendingCommit& commit);
   Result<void> merge_changes(const std::vector<NodeEffects>& all, RunState& next) const;
   Result<void> deliver(const WorkflowMessage& message, PendingCommit& commit, std::vector<NodeEffects>& inner,

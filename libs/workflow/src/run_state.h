@@ -56,6 +56,8 @@ struct RunState {
   std::vector<NodeEffects> done{};
   // Why it failed.
   std::string error{};
+  // What became of the nodes that have run.
+  std::map<std::string, NodeMark> marks{};
 };
 
 // What of a run does not change.

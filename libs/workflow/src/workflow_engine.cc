@@ -17,6 +17,16 @@ Error no_store() {
   return Error(ErrorCode::kClosed, "there is no store, so nothing is kept of workflows; give the engine one");
 }
 
+// Those that have run, and those whose turn it is.
+std::map<std::string, NodeMark> marks_in(const RunState& state) {
+  std::map<std::string, NodeMark> marks = state.marks;
+  for (const Delivery& delivery : state.inflight) {
+    NodeMark& mark = marks[delivery.to];
+    if (mark.state != NodeMark::State::kFailed) mark.state = NodeMark::State::kRunning;
+  }
+  return marks;
+}
+
 StoredRun stored_run(const SessionKey& key, const FoldedCheckpoint& folded) {
   const Checkpoint& checkpoint = folded.checkpoint;
   return {.key = key,
@@ -28,6 +38,7 @@ StoredRun stored_run(const SessionKey& key, const FoldedCheckpoint& folded) {
           .started_at = checkpoint.facts.started_at,
           .last_activity = checkpoint.time,
           .requests = checkpoint.state.requests,
+          .marks = marks_in(checkpoint.state),
           .checkpoint = checkpoint_id(checkpoint.facts.run, checkpoint.number),
           .forked_from = checkpoint.facts.forked_from};
 }

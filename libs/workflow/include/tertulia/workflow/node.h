@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@
 namespace tertulia {
 
 class ConversationManager;
+class Workflow;
 
 // Chooses what a participant is shown, from what it would be.
 using ViewSelection = std::function<std::vector<Message>(const std::vector<Message>& all)>;
@@ -155,6 +157,8 @@ struct Node {
   std::string kind = "function";
   // Set if it speaks in the conversation.
   std::optional<Speaker> speaker{};
+  // The workflow that it runs, if it is one; for drawings.
+  std::shared_ptr<const Workflow> inner{};
 };
 
 // The parts of make_node that need no types.

@@ -23,6 +23,7 @@
 #include "tertulia/agent/engine.h"
 #include "tertulia/conversation/handle.h"
 #include "tertulia/workflow/conversation_manager.h"
+#include "tertulia/workflow/node_mark.h"
 #include "tertulia/workflow/workflow.h"
 #include "tertulia/workflow/workflow_run.h"
 
@@ -98,6 +99,8 @@ struct StoredRun {
   Time started_at{};
   Time last_activity{};
   std::vector<InfoRequest> requests;
+  // What became of its nodes so far.
+  std::map<std::string, NodeMark> marks;
   // The newest, and where it began if it is a fork of another run.
   std::string checkpoint;
   std::string forked_from;
