@@ -33,12 +33,29 @@ Result<AgentDefinitionPtr> make_agent(const DeclaredAgent& declared, const Workf
 
 }  // namespace
 
+Result<WorkflowFile> WorkflowFile::read(const WorkflowSource& source, const HostPlan& plan,
+                                        const Environment& environment, Env& env) {
+  TERTULIA_TRY_AS(std::string text, read_file(env.files(), source.file, 1U << 20U));
+  std::map<std::string, AgentDefinitionPtr> agents;
+  const auto make = [&](const DeclaredAgent& declared) -> Result<AgentDefinitionPtr> {
+    TERTULIA_TRY_AS(AgentDefinitionPtr agent, make_agent(declared, source, plan, environment, env));
+    agents.insert_or_assign(declared.id, agent);
+    return agent;
+  };
+  TERTULIA_TRY_AS(Workflow workflow, read_workflow(text, source.file.string(), make));
+  return WorkflowFile(std::move(text), source.file.string(), std::move(agents), std::move(workflow));
+}
+
+Result<Workflow> WorkflowFile::make(const ChangeAgent& change) const {
+  return read_workflow(text_, name_, [&](const DeclaredAgent& declared) -> Result<AgentDefinitionPtr> {
+    return change(agents_.at(declared.id));
+  });
+}
+
 Result<Workflow> load_workflow(const WorkflowSource& source, const HostPlan& plan,
                                const Environment& environment, Env& env) {
-  TERTULIA_TRY_AS(const std::string text, read_file(env.files(), source.file, 1U << 20U));
-  return read_workflow(text, source.file.string(), [&](const DeclaredAgent& declared) {
-    return make_agent(declared, source, plan, environment, env);
-  });
+  TERTULIA_TRY_AS(const WorkflowFile file, WorkflowFile::read(source, plan, environment, env));
+  return file.workflow();
 }
 
 }  // namespace tertulia
