@@ -1,5 +1,6 @@
 #include "core/api_service.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <exception>
@@ -24,6 +25,25 @@ std::optional<Reply> check_body(const Route& route, const Request& request) {
     return std::nullopt;
   }
   return Reply::refused(HttpProblem::kUnsupportedMediaType, "the body must be application/json");
+}
+
+// Whether the client takes one of the forms that answers of an API have. Bytes and drawings have others.
+bool takes_answers(const Route& route, const Request& request) {
+  std::string_view accepted = request.header("Accept");
+  if (accepted.empty() || route.pattern.ends_with("/assets/{asset}") || route.pattern.ends_with("/graph")) {
+    return true;
+  }
+  while (!accepted.empty()) {
+    const std::size_t end = std::min(accepted.find(','), accepted.size());
+    std::string_view type = essence(accepted.substr(0, end));
+    while (type.starts_with(' ')) type.remove_prefix(1);
+    for (const std::string_view known : {"*/*", "application/*", "application/json", "text/*",
+                                         "text/event-stream", "application/x-ndjson"}) {
+      if (equal_but_case(type, known)) return true;
+    }
+    accepted.remove_prefix(std::min(end + 1, accepted.size()));
+  }
+  return false;
 }
 
 bool has_body(const Request& request) {
@@ -126,6 +146,10 @@ std::optional<Reply> ApiExchange::admit(const Request& request) {
   if (route.body == BodyKind::kNone && has_body(request)) {
     return Reply::refused(HttpProblem::kBodyTooLarge, "this request has no body",
                           {{"limit", std::int64_t{0}}});
+  }
+  if (match_.group != nullptr && match_.group->prefix != "/" && !takes_answers(route, request)) {
+    return Reply::refused(HttpProblem::kNotAcceptable,
+                          "answers are application/json or text/event-stream; Accept names neither");
   }
   return check_body(route, request);
 }

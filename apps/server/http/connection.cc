@@ -217,9 +217,13 @@ std::string Connection::head_of(const Exchange& exchange, const Reply& reply,
   if (!reply.content_type.empty()) head.append("Content-Type: ").append(reply.content_type).append("\r\n");
   if (length) head.append("Content-Length: ").append(std::to_string(*length)).append("\r\n");
   exchange.add_headers(head);
+  bool says_how_long = false;
   for (const auto& [name, value] : reply.headers) {
     head.append(name).append(": ").append(value).append("\r\n");
+    says_how_long = says_how_long || name == "Cache-Control";
   }
+  // Answers are somebody's own: nobody on the way keeps them, unless they say otherwise.
+  if (!says_how_long) head.append("Cache-Control: no-store\r\n");
   if (!keep) head.append("Connection: close\r\n");
   return head;
 }
