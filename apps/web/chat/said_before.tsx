@@ -15,7 +15,7 @@ interface Said {
   session: string;
   branch: string;
   index: number;
-  words: string;
+  words?: string;
 }
 
 async function find(query: string): Promise<Said[]> {
