@@ -103,11 +103,18 @@ Result<std::vector<DocumentSummary>> list_documents(SemanticMemory& memory, cons
 }
 
 Result<MemoryItem> find_item(SemanticMemory& memory, const CollectionId& collection, std::string_view id) {
-  std::optional<MemoryItem> found;
-  TERTULIA_TRY(each_item(memory, collection, [&](const MemoryItem& item) {
-    if (item.id == id) found = item;
-  }));
-  if (found) return *std::move(found);
+  // Items come in the order of their ids, so it is among the first behind its own beginning.
+  std::string cursor(id.substr(0, id.empty() ? 0 : id.size() - 1));
+  bool passed = id.empty();
+  while (!passed) {
+    TERTULIA_TRY_AS(ItemPage page, memory.list(collection, 64, cursor));
+    for (MemoryItem& item : page.items) {
+      if (item.id == id) return std::move(item);
+      passed = passed || item.id > id;
+    }
+    cursor = std::move(page.next);
+    passed = passed || cursor.empty();
+  }
   return Error(ErrorCode::kNotFound, "the collection '" + collection_name(collection) + "' has no item '" +
                                          std::string(id.substr(0, 128)) + "'")
       .with("param", "item");

@@ -122,13 +122,18 @@ Result<void> Host::open_memory(const Config& config, const HostOptions& options)
 Result<void> Host::open_desks(const HostOptions& options) {
   jobs_ = std::make_unique<IngestJobs>(*semantic_, *store_, *options.env);
   WorkflowDesk::Workflows workflows;
+  std::map<std::string, WorkflowFile> files;
   for (const auto& [name, source] : plan_.workflows) {
-    workflows.emplace(name, load_workflow(source, plan_, options.environment, *options.env,
-                                          [this](const std::string& id) { return agent(id); }));
+    Result<WorkflowFile> file = WorkflowFile::read(source, plan_, options.environment, *options.env,
+                                                   [this](const std::string& id) { return agent(id); });
+    workflows.emplace(name, file ? Result<Workflow>(file->workflow()) : Result<Workflow>(file.error()));
+    if (file) files.emplace(name, *std::move(file));
   }
   TERTULIA_TRY_AS(const HandleKey handles, open_secret(*options.env, directory_, "handle.key"));
   TERTULIA_TRY_AS(workflows_, WorkflowDesk::open(engine_, std::move(workflows), handles));
-  if (options.recover) workflows_->recover();
+  workflows_->set_maker([files = std::move(files)](const std::string& name, const ChangeAgent& change) {
+    return files.at(name).make(change);
+  });
   return {};
 }
 

@@ -50,7 +50,8 @@ struct HostOptions {
   bool recover = true;
   // Around whatever an agent does.
   std::vector<MiddlewarePtr> middleware{};
-  // Documents are taken in and workflows run, also those that an earlier process left.
+  // Documents are taken in, also those that an earlier process left, and workflows run; whoever serves them
+  // goes on with theirs (WorkflowDesk::recover).
   bool serve = false;
 };
 

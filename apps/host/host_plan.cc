@@ -79,6 +79,9 @@ class Planner {
     usual.environment = environment_;
     plan_.models[""] = std::move(usual);
     for (const auto& [name, node] : members_of(config_.table("models"))) plan_model(name, node);
+    // Where a model is named, the names of [models] come first: here as for agents.
+    const auto named = plan_.models.find(config_.string("model.name"));
+    if (named != plan_.models.end() && !named->first.empty()) plan_.models[""] = ModelConfig(named->second);
   }
 
   static void set_abilities(ProviderOptions& options, const std::string& takes) {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tertulia/conversation/branch_rules.h"
-
 #include "ingest_record.h"
+#include "own_session.h"
 
 namespace tertulia {
 namespace {
@@ -130,21 +129,6 @@ Result<void> IngestJobs::recover_session(const SessionKey& key, std::vector<Live
   return {};
 }
 
-Result<void> IngestJobs::put_session(const SessionKey& key) {
-  const Time now = env_.clock().now();
-  Session session{.id = key.session, .tenant = key.tenant, .owner = key.owner};
-  session.created_at = now;
-  BranchHead main{.id = main_branch(), .created_at = now, .last_activity = now};
-  Result<Revision> made =
-      commit(store_, {.key = key,
-                      .expected = std::nullopt,
-                      .conditions = {},
-                      .changes = {PutSession{std::move(session)}, PutBranch{std::move(main)}},
-                      .time = now});
-  if (made || made.error().code() == ErrorCode::kSessionExists) return {};
-  return std::move(made).error();
-}
-
 Result<std::optional<IngestJob>> IngestJobs::known_by_key(const IngestRequest& request) {
   if (request.key.empty()) return std::optional<IngestJob>();
   const SessionKey key = ingest_session(request.tenant, request.user);
@@ -190,7 +174,7 @@ Result<IngestJob> IngestJobs::submit(IngestRequest request) {
   const IngestJob job = live->job;
   TERTULIA_TRY(check_queue(request.tenant, request.user));
   const SessionKey key = ingest_session(request.tenant, request.user);
-  TERTULIA_TRY(put_session(key));
+  TERTULIA_TRY(put_own_session(store_, key, env_.clock().now()));
   if (Result<void> stored = note(store_, acceptance(key, job, request)); !stored) {
     const bool raced = !request.key.empty() && stored.error().code() == ErrorCode::kRevisionConflict;
     if (!raced) return std::move(stored).error();

@@ -120,7 +120,6 @@ class IngestJobs {
   void end(const LivePtr& live);
   Result<std::optional<IngestJob>> known_by_key(const IngestRequest& request);
   Result<void> check_queue(const TenantId& tenant, const OwnerId& user);
-  Result<void> put_session(const SessionKey& key);
   Result<void> prune(const SessionKey& key);
   std::optional<IngestJob> live_job(const TenantId& tenant, const OwnerId& user, const std::string& id);
 

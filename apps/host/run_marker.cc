@@ -59,6 +59,7 @@ std::string to_text(const RunMarker& marker) {
   if (marker.exact) form.append("exact", true);
   if (marker.show_internal) form.append("internal", true);
   if (!marker.checkpoint.empty()) form.append("checkpoint", marker.checkpoint);
+  if (!marker.payer.empty()) form.append("payer", marker.payer);
   return to_text(Json(std::move(form)));
 }
 
@@ -74,26 +75,13 @@ Result<RunMarker> parse_marker(const SessionKey& runs, std::string_view text) {
   marker.exact = in.bool_or("exact", false);
   marker.show_internal = in.bool_or("internal", false);
   marker.checkpoint = in.string_or("checkpoint", {});
+  marker.payer = in.string_or("payer", {});
   TERTULIA_TRY(in.finish());
   TERTULIA_TRY_AS(marker.key.session, SessionId::parse(session));
   if (!branch.empty()) {
     TERTULIA_TRY_AS(marker.branch, BranchId::parse(branch));
   }
   return marker;
-}
-
-Result<void> put_runs_session(Store& store, const SessionKey& key, Time now) {
-  Session session{.id = key.session, .tenant = key.tenant, .owner = key.owner};
-  session.created_at = now;
-  BranchHead main{.id = main_branch(), .created_at = now, .last_activity = now};
-  Result<Revision> made =
-      commit(store, {.key = key,
-                     .expected = std::nullopt,
-                     .conditions = {},
-                     .changes = {PutSession{std::move(session)}, PutBranch{std::move(main)}},
-                     .time = now});
-  if (made || made.error().code() == ErrorCode::kSessionExists) return {};
-  return std::move(made).error();
 }
 
 Result<std::vector<RunMarker>> read_markers(Store& store) {

@@ -32,6 +32,8 @@ struct RunMarker {
   bool exact = false;
   bool show_internal = false;
   std::string checkpoint{};
+  // Who is charged; empty: nobody.
+  std::string payer{};
 };
 
 SessionKey runs_session(const TenantId& tenant, const OwnerId& owner);
@@ -42,8 +44,6 @@ inline constexpr std::string_view kMarkerName = "run";
 std::string to_text(const RunMarker& marker);
 Result<RunMarker> parse_marker(const SessionKey& runs, std::string_view text);
 
-// Makes the session "~runs" unless it is there. Blocks.
-Result<void> put_runs_session(Store& store, const SessionKey& key, Time now);
 // Those of every tenant. Blocks.
 Result<std::vector<RunMarker>> read_markers(Store& store);
 

@@ -34,36 +34,74 @@ Result<AgentDefinitionPtr> make_agent(const DeclaredAgent& declared, const Workf
 // How deep files may name others.
 constexpr int kMaxDepth = 8;
 
-struct Surroundings {
-  const HostPlan& plan;
-  const Environment& environment;
-  Env& env;
-  const KnownAgents& known;
+// Where the text of a file and its agents come from.
+struct FileSources {
+  std::function<Result<std::string>(const Path&)> text;
+  std::function<Result<AgentDefinitionPtr>(const Path&, const DeclaredAgent&)> agent;
+  KnownAgents known;
 };
 
-Result<Workflow> load_within(const WorkflowSource& source, const Surroundings& around, int depth) {
+Result<Workflow> make_workflow(const Path& file, const FileSources& sources, int depth) {
   if (depth > kMaxDepth) {
-    return Error(ErrorCode::kBadConfig, "'" + source.file.string() + "': workflows name one another " +
+    return Error(ErrorCode::kBadConfig, "'" + file.string() + "': workflows name one another " +
                                             std::to_string(kMaxDepth) + " deep; perhaps in a circle");
   }
-  TERTULIA_TRY_AS(const std::string text, read_file(around.env.files(), source.file, 1U << 20U));
+  TERTULIA_TRY_AS(const std::string text, sources.text(file));
   WorkflowParts parts;
-  parts.agents = [&](const DeclaredAgent& declared) {
-    return make_agent(declared, source, around.plan, around.environment, around.env);
-  };
-  parts.known = around.known;
+  parts.agents = [&](const DeclaredAgent& declared) { return sources.agent(file, declared); };
+  parts.known = sources.known;
   // Beside the file that names it.
-  parts.workflows = [&](const std::string& file) {
-    return load_within({.file = source.file.parent_path() / file, .model = source.model}, around, depth + 1);
+  parts.workflows = [&](const std::string& other) {
+    return make_workflow(file.parent_path() / other, sources, depth + 1);
   };
-  return read_workflow(text, source.file.string(), parts);
+  return read_workflow(text, file.string(), parts);
 }
 
 }  // namespace
 
+Result<WorkflowFile> WorkflowFile::read(const WorkflowSource& source, const HostPlan& plan,
+                                        const Environment& environment, Env& env, const KnownAgents& known) {
+  WorkflowFile read;
+  read.file_ = source.file;
+  FileSources sources;
+  sources.text = [&](const Path& file) -> Result<std::string> {
+    TERTULIA_TRY_AS(std::string text, read_file(env.files(), file, 1U << 20U));
+    read.texts_.insert_or_assign(file, text);
+    return text;
+  };
+  sources.agent = [&](const Path& file, const DeclaredAgent& declared) -> Result<AgentDefinitionPtr> {
+    TERTULIA_TRY_AS(AgentDefinitionPtr agent, make_agent(declared, source, plan, environment, env));
+    read.agents_.insert_or_assign(std::pair(file, declared.id), agent);
+    return agent;
+  };
+  sources.known = [&](const std::string& id) -> Result<AgentDefinitionPtr> {
+    if (!known) return Error(ErrorCode::kNotFound, "there is no agent '" + id + "'");
+    TERTULIA_TRY_AS(AgentDefinitionPtr agent, known(id));
+    read.known_.insert_or_assign(id, agent);
+    return agent;
+  };
+  TERTULIA_TRY_AS(read.workflow_, make_workflow(source.file, sources, 0));
+  return read;
+}
+
+Result<Workflow> WorkflowFile::make(const ChangeAgent& change) const {
+  FileSources sources;
+  sources.text = [&](const Path& file) -> Result<std::string> { return texts_.at(file); };
+  sources.agent = [&](const Path& file, const DeclaredAgent& declared) -> Result<AgentDefinitionPtr> {
+    return change(agents_.at(std::pair(file, declared.id)));
+  };
+  sources.known = [&](const std::string& id) -> Result<AgentDefinitionPtr> {
+    const auto found = known_.find(id);
+    if (found == known_.end()) return Error(ErrorCode::kNotFound, "there is no agent '" + id + "'");
+    return change(found->second);
+  };
+  return make_workflow(file_, sources, 0);
+}
+
 Result<Workflow> load_workflow(const WorkflowSource& source, const HostPlan& plan,
                                const Environment& environment, Env& env, const KnownAgents& known) {
-  return load_within(source, {plan, environment, env, known}, 0);
+  TERTULIA_TRY_AS(const WorkflowFile file, WorkflowFile::read(source, plan, environment, env, known));
+  return file.workflow();
 }
 
 }  // namespace tertulia

@@ -6,6 +6,7 @@
 #include "tertulia/base/nearest.h"
 #include "tertulia/store/episode_store.h"
 
+#include "own_session.h"
 #include "workflow_forms.h"
 
 namespace tertulia {
@@ -90,6 +91,19 @@ Result<Workflow> WorkflowDesk::find(std::string_view name) const {
       .with("workflows", std::move(known));
 }
 
+Result<Workflow> WorkflowDesk::find_for(const std::string& name, const std::string& payer) {
+  TERTULIA_TRY_AS(Workflow plain, find(name));
+  if (payer.empty() || !meter_ || !maker_) return plain;
+  {
+    MutexLock lock(mutex_);
+    if (const auto found = paid_.find({name, payer}); found != paid_.end()) return found->second;
+  }
+  TERTULIA_TRY_AS(Workflow made,
+                  maker_(name, [&](const AgentDefinitionPtr& agent) { return meter_(agent, payer); }));
+  MutexLock lock(mutex_);
+  return paid_.try_emplace({name, payer}, std::move(made)).first->second;
+}
+
 std::string WorkflowDesk::name_of_graph(const std::string& graph) const {
   for (const auto& [name, workflow] : workflows_) {
     if (workflow && workflow->name() == graph) return name;
@@ -157,7 +171,7 @@ Result<std::optional<RunMarker>> WorkflowDesk::known_by_key(const WorkflowStart&
 }
 
 Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::begin(WorkflowStart start) {
-  TERTULIA_TRY_AS(const Workflow workflow, find(start.workflow));
+  TERTULIA_TRY(find(start.workflow));
   const Time now = turns_->env().clock().now();
   RunMarker marker{.key = {start.tenant, start.owner, SessionId::of(ids_.make())},
                    .run = ids_.make().text(),
@@ -166,7 +180,8 @@ Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::begin(WorkflowStart start) {
                    .branch = start.branch,
                    .handle = start.handle,
                    .exact = start.exact,
-                   .show_internal = start.show_internal};
+                   .show_internal = start.show_internal,
+                   .payer = start.payer};
   if (!start.handle.empty()) {
     TERTULIA_TRY_AS(const ConversationHandle handle,
                     decode_handle(start.handle, handles_, start.tenant, now));
@@ -174,10 +189,10 @@ Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::begin(WorkflowStart start) {
   } else if (!start.session.empty()) {
     TERTULIA_TRY_AS(marker.key.session, SessionId::parse(start.session));
   }
-  if (start.key.empty()) return launch(workflow, std::move(marker));
+  if (start.key.empty()) return launch(std::move(marker));
 
   const SessionKey runs = runs_session(start.tenant, start.owner);
-  TERTULIA_TRY(put_runs_session(store(), runs, now));
+  TERTULIA_TRY(put_own_session(store(), runs, now));
   Note noted{.key = runs, .conditions = {}, .changes = {}};
   noted.changes.emplace_back(AddRecord{{.stream = run_key_stream(start.key),
                                         .number = 1,
@@ -186,7 +201,7 @@ Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::begin(WorkflowStart start) {
                                         .name = start.hash,
                                         .payload = to_text(marker)}});
   const Result<void> stored = note(store(), std::move(noted));
-  if (stored) return launch(workflow, std::move(marker));
+  if (stored) return launch(std::move(marker));
   if (stored.error().code() != ErrorCode::kRevisionConflict) return stored.error();
   TERTULIA_TRY_AS(std::optional<RunMarker> known, known_by_key(start));
   if (!known) return stored.error();
@@ -197,29 +212,31 @@ Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::begin(WorkflowStart start) {
     past.tracked->close(*past.outcome);
     return past.tracked;
   }
-  return launch(workflow, *std::move(known));
+  return launch(*std::move(known));
 }
 
 Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::resume(const TenantId& tenant, const OwnerId& owner,
-                                                         const std::string& workflow,
-                                                         const std::string& run) {
-  TERTULIA_TRY_AS(const Workflow found, find(workflow));
+                                                         const std::string& workflow, const std::string& run,
+                                                         const std::string& payer) {
+  TERTULIA_TRY(find(workflow));
   TERTULIA_TRY_AS(const SessionKey key, place_of(tenant, owner, run));
-  return launch(found, {.key = key, .run = run, .workflow = workflow, .how = RunStart::kResume});
+  return launch({.key = key, .run = run, .workflow = workflow, .how = RunStart::kResume, .payer = payer});
 }
 
 Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::fork(const TenantId& tenant, const OwnerId& owner,
                                                        const std::string& workflow,
                                                        const std::string& checkpoint,
-                                                       std::optional<BranchId> branch) {
-  TERTULIA_TRY_AS(const Workflow found, find(workflow));
+                                                       std::optional<BranchId> branch,
+                                                       const std::string& payer) {
+  TERTULIA_TRY(find(workflow));
   TERTULIA_TRY_AS(const SessionKey key, place_of(tenant, owner, checkpoint.substr(0, checkpoint.rfind('/'))));
-  return launch(found, {.key = key,
-                        .run = ids_.make().text(),
-                        .workflow = workflow,
-                        .how = RunStart::kFork,
-                        .branch = std::move(branch),
-                        .checkpoint = checkpoint});
+  return launch({.key = key,
+                 .run = ids_.make().text(),
+                 .workflow = workflow,
+                 .how = RunStart::kFork,
+                 .branch = std::move(branch),
+                 .checkpoint = checkpoint,
+                 .payer = payer});
 }
 
 WorkflowRun WorkflowDesk::start(const Workflow& workflow, const RunMarker& marker) {
@@ -245,7 +262,7 @@ WorkflowRun WorkflowDesk::start(const Workflow& workflow, const RunMarker& marke
 Result<void> WorkflowDesk::mark(const RunMarker& marker) {
   const SessionKey runs = runs_session(marker.key.tenant, marker.key.owner);
   const Time now = turns_->env().clock().now();
-  TERTULIA_TRY(put_runs_session(store(), runs, now));
+  TERTULIA_TRY(put_own_session(store(), runs, now));
   TERTULIA_TRY(add_record(store(), runs,
                           {.stream = marker_stream(marker.run),
                            .time = now,
@@ -255,8 +272,8 @@ Result<void> WorkflowDesk::mark(const RunMarker& marker) {
   return {};
 }
 
-Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::launch(const Workflow& workflow, RunMarker marker,
-                                                         bool marked) {
+Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::launch(RunMarker marker, bool marked) {
+  TERTULIA_TRY_AS(const Workflow workflow, find_for(marker.workflow, marker.payer));
   auto live = std::make_shared<Live>();
   live->marker = std::move(marker);
   live->tracked = std::make_shared<TrackedRun>(live->marker.key, live->marker.run);
@@ -422,13 +439,13 @@ void WorkflowDesk::finish(const LivePtr& live, const Result<WorkflowOutcome>& ou
   }
   live->tracked->close(body);
   if (goes_on && outcome && outcome->status == WorkflowStatus::kWaiting && !stopping) {
-    (void)resume(marker.key.tenant, marker.key.owner, marker.workflow, marker.run);
+    (void)resume(marker.key.tenant, marker.key.owner, marker.workflow, marker.run, marker.payer);
   }
 }
 
 Result<void> WorkflowDesk::answer(const TenantId& tenant, const OwnerId& owner, const std::string& workflow,
-                                  const std::string& run, const std::string& request, Json answer,
-                                  bool go_on) {
+                                  const std::string& run, const std::string& request, Json answer, bool go_on,
+                                  const std::string& payer) {
   TERTULIA_TRY_AS(const SessionKey key, place_of(tenant, owner, run));
   TERTULIA_TRY(engine_->answer(key, run, request, std::move(answer)));
   if (!go_on) return {};
@@ -439,7 +456,7 @@ Result<void> WorkflowDesk::answer(const TenantId& tenant, const OwnerId& owner, 
       return {};
     }
   }
-  TERTULIA_TRY(resume(tenant, owner, workflow, run));
+  TERTULIA_TRY(resume(tenant, owner, workflow, run, payer));
   return {};
 }
 
@@ -478,16 +495,9 @@ void WorkflowDesk::recover() {
   }
   for (RunMarker& marker : *markers) {
     const std::string run = marker.run;
-    const Result<Workflow> workflow = find(marker.workflow);
-    Result<TrackedRunPtr> launched = Error(ErrorCode::kNotFound, "");
-    if (workflow) {
-      // One that has a checkpoint goes on there, whatever it was begun as.
-      if (engine_->show(marker.key, run)) marker.how = RunStart::kResume;
-      launched = launch(*workflow, std::move(marker), true);
-    } else {
-      launched = workflow.error();
-    }
-    if (launched) {
+    // One that has a checkpoint goes on there, whatever it was begun as.
+    if (engine_->show(marker.key, run)) marker.how = RunStart::kResume;
+    if (const Result<TrackedRunPtr> launched = launch(std::move(marker), true); launched) {
       log_.info("run resumed", {{"run", run}});
     } else {
       log_.warn("a run that was cut cannot go on", {{"run", run}, {"reason", launched.error().message()}});

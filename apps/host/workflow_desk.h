@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tertulia/base/executor.h"
@@ -26,6 +28,7 @@
 
 #include "run_marker.h"
 #include "tracked_run.h"
+#include "workflow_agents.h"
 
 namespace tertulia {
 
@@ -40,6 +43,8 @@ struct WorkflowStart {
   std::string handle{};
   bool exact = false;
   bool show_internal = false;
+  // Who is charged for what its agents use. Empty: nobody.
+  std::string payer{};
   // A hash of the client's idempotency key, and one of everything it asked for. Empty: it gave none.
   std::string key{};
   std::string hash{};
@@ -52,12 +57,20 @@ class WorkflowDesk {
  public:
   using TrackedRunPtr = std::shared_ptr<TrackedRun>;
   using Workflows = std::map<std::string, Result<Workflow>, std::less<>>;
+  // A workflow of the configuration with other agents.
+  using Maker = std::function<Result<Workflow>(const std::string& workflow, const ChangeAgent& change)>;
+  // An agent whose use is charged to somebody.
+  using Meter = std::function<AgentDefinitionPtr(const AgentDefinitionPtr& agent, const std::string& payer)>;
 
   static Result<std::unique_ptr<WorkflowDesk>> open(std::shared_ptr<Engine> engine, Workflows workflows,
                                                     const HandleKey& handles);
   ~WorkflowDesk();
   WorkflowDesk(const WorkflowDesk&) = delete;
   WorkflowDesk& operator=(const WorkflowDesk&) = delete;
+
+  // Both before anything runs. Without them nobody is charged.
+  void set_maker(Maker maker) { maker_ = std::move(maker); }
+  void set_meter(Meter meter) { meter_ = std::move(meter); }
 
   std::vector<std::string> names() const;
   // kNotFound {workflows}, or why it cannot be had.
@@ -67,13 +80,15 @@ class WorkflowDesk {
   Result<TrackedRunPtr> begin(WorkflowStart start);
   // Blocks. kTurnRunning if it goes on. kNoCheckpoint.
   Result<TrackedRunPtr> resume(const TenantId& tenant, const OwnerId& owner, const std::string& workflow,
-                               const std::string& run);
+                               const std::string& run, const std::string& payer = {});
   // A new run from "RUN/NUMBER", on a new branch. Blocks.
   Result<TrackedRunPtr> fork(const TenantId& tenant, const OwnerId& owner, const std::string& workflow,
-                             const std::string& checkpoint, std::optional<BranchId> branch);
+                             const std::string& checkpoint, std::optional<BranchId> branch,
+                             const std::string& payer = {});
   // The answer is durable, and taken once; then the run goes on here, unless that is not wanted. Blocks.
   Result<void> answer(const TenantId& tenant, const OwnerId& owner, const std::string& workflow,
-                      const std::string& run, const std::string& request, Json answer, bool go_on);
+                      const std::string& run, const std::string& request, Json answer, bool go_on,
+                      const std::string& payer = {});
   // False if it does not go on here.
   bool cancel(const TenantId& tenant, const OwnerId& owner, const std::string& run);
 
@@ -98,7 +113,9 @@ class WorkflowDesk {
   Store& store() const { return *turns_->store(); }
   Result<SessionKey> place_of(const TenantId& tenant, const OwnerId& owner, const std::string& run);
   Result<std::optional<RunMarker>> known_by_key(const WorkflowStart& start);
-  Result<TrackedRunPtr> launch(const Workflow& workflow, RunMarker marker, bool marked = false);
+  Result<TrackedRunPtr> launch(RunMarker marker, bool marked = false);
+  // The workflow that a run of this payer runs.
+  Result<Workflow> find_for(const std::string& name, const std::string& payer);
   Result<void> mark(const RunMarker& marker);
   WorkflowRun start(const Workflow& workflow, const RunMarker& marker);
   // Reads what is stored of the run's earlier lives.
@@ -111,6 +128,8 @@ class WorkflowDesk {
   const std::shared_ptr<Engine> turns_;
   const Workflows workflows_;
   const HandleKey handles_;
+  Maker maker_;
+  Meter meter_;
   // Held by runs that use the engine while the desk may be going.
   std::shared_mutex engine_use_;
   std::unique_ptr<WorkflowEngine> engine_;
@@ -119,6 +138,8 @@ class WorkflowDesk {
   mutable Mutex mutex_;
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::map<std::string, LivePtr, std::less<>> live_ TERTULIA_GUARDED_BY(mutex_);
+  // By name and payer.
+  std::map<std::pair<std::string, std::string>, Workflow> paid_ TERTULIA_GUARDED_BY(mutex_);
   // Answered while they ran: they go on when they would wait.
   std::set<std::string> answered_ TERTULIA_GUARDED_BY(mutex_);
   // A thread for each run that goes on.

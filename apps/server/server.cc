@@ -7,11 +7,13 @@
 #include "tertulia/base/executor.h"
 
 #include "api/routes.h"
+#include "api/turn_feed.h"
 #include "api/visitors.h"
 #include "core/api_service.h"
 #include "core/audit_log.h"
 #include "core/key_ring.h"
 #include "core/metrics.h"
+#include "host/workflow_desk.h"
 #include "openai/routes.h"
 #include "trace/tracing.h"
 
@@ -46,10 +48,18 @@ AuditEntry entry_of(const EndedRequest& ended) {
   return entry;
 }
 
-// A request is a trace of its own: one turn may be watched by many, and outlives them.
+// A request is a trace of its own, unless its client says where it belongs: one turn may be watched by many,
+// and outlives them.
 Span span_of(const EndedRequest& ended, Env& env) {
-  Span span{.id = new_span_id(env.random()), .kind = SpanKind::kServer, .took = ended.took};
-  env.random().fill(span.trace);
+  Span span{.kind = SpanKind::kServer, .took = ended.took};
+  if (ended.trace) {
+    span.trace = ended.trace->trace;
+    span.parent = ended.trace->parent;
+    span.id = ended.trace->own;
+  } else {
+    span.id = new_span_id(env.random());
+    env.random().fill(span.trace);
+  }
   span.begun = env.clock().now() - ended.took;
   const std::string_view method = ended.route == nullptr ? "-" : name_of(ended.route->method);
   const std::string_view route = ended.route == nullptr ? "-" : ended.route->pattern;
@@ -67,10 +77,10 @@ Span span_of(const EndedRequest& ended, Env& env) {
 
 void add_all_routes(Router& router) {
   for (const std::span<const Route> routes :
-       {session_routes(), transfer_routes(), branch_routes(), merge_routes(), message_routes(), turn_routes(),
-        question_routes(), record_routes(), asset_routes(), agent_routes(), visitor_routes(),
-        document_routes(), knowledge_routes(), episode_routes(), procedure_routes(), workflow_routes(),
-        workflow_run_routes()}) {
+       {session_routes(), transfer_routes(), branch_routes(), merge_routes(), message_routes(),
+        message_search_routes(), turn_routes(), question_routes(), record_routes(), asset_routes(),
+        agent_routes(), visitor_routes(), document_routes(), knowledge_routes(), episode_routes(),
+        procedure_routes(), workflow_routes(), workflow_run_routes()}) {
     router.add({.prefix = "/api/v1/", .routes = routes});
   }
   add_openai_routes(router);
@@ -95,7 +105,8 @@ struct Server::Parts {
                  .metrics = metrics,
                  .directory = served.directory,
                  .max_streams = options.max_streams,
-                 .max_streams_of_key = options.max_streams_of_key},
+                 .max_streams_of_key = options.max_streams_of_key,
+                 .feeds = std::make_shared<TurnFeeds>()},
         spans(std::move(served.spans)),
         keys(env, served.directory, log.component("keys")),
         gate({.open_to_loopback = !options.key_required && is_loopback(options.http.address),
@@ -106,6 +117,20 @@ struct Server::Parts {
     add_all_routes(router);
     services.draining = [this] { return service.draining(); };
     services.connections = [this] { return http ? http->connections() : 0; };
+    services.admit_again = [this](const Principal& principal) { return service.admit_again(principal); };
+    if (spans) {
+      services.agents.find = [find =
+                                  services.agents.find](std::string_view name) -> Result<AgentDefinitionPtr> {
+        TERTULIA_TRY_AS(AgentDefinitionPtr agent, find(name));
+        const RequestTrace* request = TraceScope::current();
+        return request != nullptr ? traced(agent, *request) : agent;
+      };
+    }
+    if (WorkflowDesk* desk = services.desks.workflows) {
+      desk->set_meter([this](const AgentDefinitionPtr& agent, const std::string& payer) {
+        return metered(agent, spending, keys, payer);
+      });
+    }
   }
 
   std::unique_ptr<AuditLog> audit;
@@ -158,6 +183,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
     if (is_audited(ended)) audit.add(entry_of(ended));
     if (spans) spans->add(span_of(ended, env));
   });
+  // Runs that the last process left, from now on at the expense of those who began them.
+  if (WorkflowDesk* desk = parts->services.desks.workflows) desk->recover();
   TERTULIA_TRY_AS(parts->http, HttpServer::start(options.http, parts->service, log.component("http")));
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }

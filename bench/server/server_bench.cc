@@ -30,7 +30,8 @@ namespace tertulia {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-constexpr int kTurns = 400;
+constexpr int kTurns = 1'000;
+constexpr int kTurnsOfSession = 25;
 
 class HttpConnection {
  public:
@@ -126,16 +127,19 @@ void measure(const std::filesystem::path& directory) {
   double engine_work = 0;
   double http_work = 0;
   for (int i = -50; i < kTurns; ++i) {
+    // Not one long conversation: the offline model reads all of it each time, which would hide the
+    // difference.
+    const std::string part = std::to_string((i + 50) / kTurnsOfSession);
+    const std::string body = R"({"session":"http-)" + part + R"(","message":"Hello"})";
     const double before = work_us();
     const double direct = time_us([&] {
       host->engine()
-          ->run(agent, {.text = "Hello"}, "engine", {.tenant = tenant, .owner = owner})
+          ->run(agent, {.text = "Hello"}, "engine-" + part, {.tenant = tenant, .owner = owner})
           .result()
           .value();
     });
     const double between = work_us();
-    const double served =
-        time_us([&] { connection.post("/api/v1/turns", R"({"session":"http","message":"Hello"})"); });
+    const double served = time_us([&] { connection.post("/api/v1/turns", body); });
     if (i < 0) continue;
     engine.push_back(direct);
     http.push_back(served);

@@ -37,7 +37,7 @@ await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 'past', mes
 await server.expect(200, 'POST', '/api/v1/sessions/past/close', { key: writer.key });
 const [episode] = (await server.expect(200, 'GET', '/api/v1/memory/episodes', { key: writer.key })).episodes;
 const waiting = await server.expect(200, 'POST', '/api/v1/workflows/alone/runs', { body: { message: 'Mine alone', session: 'flow' }, key: writer.key });
-const own = { session: 'hers', branch: 'main', turn: turn.turn, call: '0', asset: asset.id, agent: 'default', user: 'ana',
+const own = { session: 'hers', branch: 'main', turn: turn.turn, message: turn.messages[0].id, call: '0', asset: asset.id, agent: 'default', user: 'ana',
   response: response.id, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default', collection: 'user', job: job.id, fact: fact.id, episode: episode.id,
   procedure: 'none', workflow: 'alone', run: waiting.run, request: waiting.requests[0].id };
 const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
@@ -194,13 +194,18 @@ test('A key that is taken back ends its open streams', async () => {
 test('A key with a limit of tokens or money speaks until it is used up, also after a restart', async () => {
   const place = folder();
   const limited = (...args) => JSON.parse(tertulia(place, '--json', '--tenant', 'acme', 'keys', 'create', ...args)).key;
-  const [tokens, money, free] = [limited('--tokens-per-day', '1'), limited('--money-per-day', '0.000001'), limited()];
   const priced = '[server]\nkey_required = true\nprices = ["*=1000/1000"]\n';
+  const free = limited();
   const one = await Server.start({ data: place, config: priced });
   const speak = (where, key, status) => where.expect(status, 'POST', '/api/v1/turns', { body: { message: 'Hello' }, key });
+  // As much as one turn uses, and not a token more. A token costs a thousandth.
+  const { usage } = await speak(one, free, 200);
+  const most = usage.input_tokens + usage.output_tokens;
+  const [tokens, money] = [limited('--tokens-per-day', `${most}`), limited('--money-per-day', `${most / 1000}`)];
+  await until(async () => (await one.call('GET', '/api/v1/me', { key: money })).status === 200);
   equal((await speak(one, tokens, 200)).status, 'committed');
   const refused = (await speak(one, tokens, 429)).error;
-  equal([refused.code, refused.unit, refused.limit, refused.actual >= 1], ['limit_reached', 'tokens', 1, true]);
+  equal([refused.code, refused.unit, refused.limit, refused.actual], ['limit_reached', 'tokens', most, most]);
   check(refused.resets_at > new Date().toISOString(), refused.resets_at);
   // The other API counts as well.
   await one.expect(200, 'POST', '/v1/chat/completions', { body: { model: 'default', messages: [{ role: 'user', content: 'Hello' }] }, key: money });
@@ -212,6 +217,53 @@ test('A key with a limit of tokens or money speaks until it is used up, also aft
   equal((await speak(again, tokens, 429)).error.code, 'limit_reached');
   await speak(again, free, 200);
   equal(spawnSync(program, ['--data', folder(), '--config', badPrices(), 'serve', '--port', '0'], { encoding: 'utf8' }).status, 78);
+});
+
+// A provider that says words for as long as it is listened to, and a key that may have some of them.
+async function talkative(...limit) {
+  const place = folder();
+  const { key, id } = JSON.parse(tertulia(place, '--json', '--tenant', 'acme', 'keys', 'create', ...limit));
+  const spoken = moment();
+  const config = await provider((request) => {
+    const last = request.messages.at(-1).content;
+    return last.includes('briefly') ? ['Yes.'] : [...Array.from({ length: 2000 }, (_, i) => `word${i} `), () => spoken.happened];
+  });
+  return { place, key, id, config: `${config}[server]\nkey_required = true\n`, spoken };
+}
+
+test('A turn that comes to the limit of its key is stopped with the reason, and the conversation stays whole', async () => {
+  const { place, key, config: limits, spoken } = await talkative('--tokens-per-day', '900');
+  const one = await Server.start({ data: place, config: limits });
+  await one.expect(200, 'POST', '/api/v1/turns', { body: { session: 's', message: 'Answer briefly' }, key });
+  const stream = await one.stream('POST', '/api/v1/turns', { body: { session: 's', message: 'Tell me everything' }, key });
+  const frames = await stream.all();
+  const { event, data } = frames.at(-1);
+  equal([event, data.error.code, data.error.unit, data.error.limit], ['failed', 'limit_reached', 'tokens', 900]);
+  check(frames.filter((frame) => frame.event === 'text_delta').length > 20, 'it was under way');
+  equal((await one.expect(200, 'GET', '/api/v1/sessions/s/messages', { key })).messages.map((message) => message.text), ['Answer briefly', 'Yes.']);
+  equal(await one.expect(200, 'GET', '/api/v1/sessions/s/turns', { key }), { running: [], interrupted: [] });
+  equal((await one.expect(429, 'POST', '/api/v1/turns', { body: { session: 's', message: 'briefly' }, key })).error.code, 'limit_reached');
+  spoken.happen();
+});
+
+test('Runs of workflows count for the key that began them, also behind a restart', async () => {
+  const { place, key, config: limits, spoken } = await talkative('--tokens-per-day', '900');
+  const file = join(folder(), 'two.toml');
+  writeFileSync(file, '[workflow]\nname = "two"\nparticipants = ["one", "two"]\nreview = ["one"]\n[agents.one]\ninstructions = "Answer briefly."\n[agents.two]\ninstructions = "Speak."\n');
+  const flow = `${limits}[workflows.two]\nfile = "${file}"\n`;
+  const one = await Server.start({ data: place, config: flow });
+  const run = await one.expect(200, 'POST', '/api/v1/workflows/two/runs', { body: { message: 'Answer briefly' }, key });
+  equal(run.status, 'waiting');
+  await one.stop();
+  const spent = () => Object.values(JSON.parse(readFileSync(join(place, 'spending.json'), 'utf8')).keys)[0]?.tokens ?? 0;
+  const before = spent();
+  check(before > 0, 'what the first agent used is counted');
+  const again = await Server.start({ data: place, config: flow });
+  await again.expect(200, 'POST', `/api/v1/workflows/two/runs/${run.run}/requests/${run.requests[0].id}`, { body: { answer: 'Tell me everything' }, key });
+  const events = await (await again.stream('GET', `/api/v1/workflows/two/runs/${run.run}/events`, { key })).all();
+  equal([events.at(-1).event, events.at(-1).data.error.code], ['failed', 'limit_reached']);
+  equal((await again.expect(429, 'POST', '/api/v1/workflows/two/runs', { body: { message: 'briefly' }, key })).error.code, 'limit_reached');
+  spoken.happen();
 });
 
 test('The audit log names who changed what, and shows when it was changed', async () => {

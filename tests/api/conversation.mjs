@@ -113,6 +113,43 @@ test('A page of messages ends before an index or begins with one', async () => {
   equal(from.messages.map((message) => message.index), [0, 1]);
 });
 
+test('A message is erased with what came from it, and the conversation goes on', async () => {
+  const said = await say({ session: 'slip', message: 'My secret is xylophone' });
+  await say({ session: 'slip', message: 'Add 1 and 2' });
+  await server.expect(201, 'POST', '/api/v1/sessions/slip/branches', { body: { from: 'main', id: 'copy' } });
+  await server.expect(201, 'POST', '/api/v1/memory/facts', { body: { text: 'My secret is xylophone', sources: [said.messages[0].id] } });
+  const path = `/api/v1/sessions/slip/messages/${said.messages[0].id}`;
+  const before = await server.expect(200, 'GET', '/api/v1/sessions/slip');
+  equal((await server.expect(409, 'DELETE', path, { headers: { 'If-Match': '"1"' } })).error.code, 'revision_conflict');
+  const gone = await server.expect(200, 'DELETE', path, { headers: { 'If-Match': `"${before.revision}"` } });
+  check(gone.messages >= 1 && gone.items === 1, JSON.stringify(gone));
+  // The answer has words of it, too.
+  for (const { id } of said.messages.slice(1)) await server.expect(200, 'DELETE', `/api/v1/sessions/slip/messages/${id}`);
+  for (const where of ['sessions/slip/messages?branch=main', 'sessions/slip/messages?branch=copy', 'sessions/slip/export', 'memory/facts', `sessions/slip/turns/${said.turn}/receipts`]) {
+    check(!(await server.call('GET', `/api/v1/${where}`)).text.includes('xylophone'), `${where} still tells it`);
+  }
+  const { messages } = await server.expect(200, 'GET', '/api/v1/sessions/slip/messages?branch=main');
+  equal([messages[0].id, messages.length], [said.messages[0].id, before.branches.find((branch) => branch.id === 'main').messages]);
+  equal((await server.expect(200, 'DELETE', path)).messages, 0);
+  equal((await say({ session: 'slip', branch: 'main', message: 'Add 10 and 20' })).text.includes('30'), true);
+  equal((await server.expect(404, 'DELETE', `/api/v1/sessions/slip/messages/${said.turn}`)).error.code, 'no_message');
+  equal((await server.expect(400, 'DELETE', '/api/v1/sessions/slip/messages/x')).error.code, 'bad_id');
+});
+
+test('Words that were said are found, each once, in conversations that go on', async () => {
+  const find = async (query, more = {}) => (await server.expect(200, 'POST', '/api/v1/messages/search', { body: { query, ...more } })).messages;
+  const said = await say({ session: 'zoo', message: 'The Okapi lives in Épulu' });
+  await server.expect(201, 'POST', '/api/v1/sessions/zoo/branches', { body: { from: 'main', id: 'other' } });
+  await say({ session: 'zoo', branch: 'other', message: 'And another okapi' });
+  const found = (await find('okapi')).filter((one) => one.role === 'user');
+  equal(found.map(({ session, branch, index }) => [session, branch, index]), [['zoo', 'other', 2], ['zoo', 'main', 0]]);
+  equal([found[1].id, found[1].excerpt], [said.messages[0].id, 'The Okapi lives in Épulu']);
+  equal((await find('lives in epu')).filter((one) => one.role === 'user').map((one) => one.id), [said.messages[0].id]);
+  equal((await find('okapi', { limit: 1 })).length, 1);
+  equal([await find('okapi zebra'), await find('kapi'), await find('?!')], [[], [], []]);
+  equal((await server.expect(400, 'POST', '/api/v1/messages/search', { body: {} })).error.code, 'missing_field');
+});
+
 test('The same idempotency key gives the same turn, and other words are refused', async () => {
   const headers = { 'Idempotency-Key': 'k-1' };
   const first = await say({ session: 'once', message: 'Hello' }, { headers });
@@ -140,6 +177,37 @@ test('A stream tells every event once, and can be read again from any of them', 
   equal((await server.expect(400, 'GET', path, { headers: { 'Last-Event-ID': 'other.7' } })).error.code, 'bad_event_id');
   await say({ session: 'told', message: 'And on' });
   equal((await server.expect(410, 'GET', path)).error.code, 'stream_gone');
+});
+
+test('Many watch a turn, wherever each of them begins, and all see the same', async () => {
+  const [half, end] = [moment(), moment()];
+  const words = Array.from({ length: 700 }, (_, i) => `w${i} `);
+  const config = await provider(() => [...words.slice(0, 400), () => half.happened, ...words.slice(400), () => end.happened, 'done']);
+  const own = await Server.start({ config });
+  const asking = await own.stream('POST', '/api/v1/turns', { body: { session: 'many', message: 'Go' } });
+  const path = `/api/v1/sessions/many/turns/${asking.headers.get('tertulia-turn')}/events`;
+  const told = [];
+  const watch = async (query) => {
+    const stream = await own.stream('GET', path + query);
+    const rest = stream.all();
+    told.push({ after: Number(new URLSearchParams(query).get('after') ?? -1), rest });
+  };
+  for (const query of ['', '', '?after=5', '?after=350']) await watch(query);
+  half.happen();
+  // Those who come late begin far behind the others.
+  for (const query of ['', '?after=1', '?after=500']) await watch(query);
+  const leaving = await own.stream('GET', path);
+  await leaving.next();
+  leaving.close();
+  end.happen();
+  const all = (await asking.all()).filter((frame) => frame.id);
+  const number = (frame) => Number(frame.id.split('.')[1]);
+  for (const { after, rest } of told) {
+    const frames = await rest;
+    equal(frames.at(-1).event, 'outcome', `after ${after}`);
+    equal(frames.slice(0, -1).map(number), all.map(number).filter((one) => one > after), `after ${after}`);
+    equal(frames.slice(0, -1), all.filter((frame) => number(frame) > after), `after ${after}`);
+  }
 });
 
 test('What is exported can be imported by somebody else', async () => {

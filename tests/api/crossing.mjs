@@ -44,7 +44,7 @@ const { id: conversation } = await hers(200, 'POST', '/v1/conversations', { meta
 const before = await hers(200, 'GET', '/api/v1/sessions/nest');
 
 const ids = {
-  session: ['nest', 'past', 'talk'], branch: ['main', 'side'], turn: [turn.turn], call: ['0', '1'], asset: [asset.id], agent: ['default'], user: ['ana', 'bea', 'local'],
+  session: ['nest', 'past', 'talk'], branch: ['main', 'side'], turn: [turn.turn], message: [turn.messages[0].id], call: ['0', '1'], asset: [asset.id], agent: ['default'], user: ['ana', 'bea', 'local'],
   response: [response.id], conversation: [conversation, 'conv_nest'], item: [`msg_${turn.turn}_0_nest`], model: ['default'], collection: ['user', 'agent.default', 'shared.x'],
   job: [job.id], fact: [fact.id], episode: [episode.id], procedure: ['none'], workflow: ['flow'], run: [waiting.run], request: [waiting.requests[0].id],
 };

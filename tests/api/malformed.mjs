@@ -35,6 +35,7 @@ test('Each thing that is not HTTP has its name', async () => {
     ['nonsense\r\n\r\n', 400, 'bad_request_line'],
     ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', 400, 'bad_request_line'],
     [get('GET /health HTTP/2.0'), 505, 'unsupported_version'],
+    [get('GET /api/v1/me HTTP/1.1', 'Accept: text/csv, image/*'), 406, 'not_acceptable'],
     [get('GET health HTTP/1.1'), 400, 'bad_target'],
     [get('GET http://localhost/health HTTP/1.1'), 400, 'bad_target'],
     [get(`GET /${'a'.repeat(9000)} HTTP/1.1`), 400, 'bad_target'],
@@ -136,6 +137,14 @@ test(`${count} generated requests are answered or refused by name, and nothing o
   await Promise.all(Array.from({ length: 16 }, worker));
   await server.expect(200, 'GET', '/health');
   equal(server.process.exitCode, null);
+});
+
+test('Whatever a client accepts beside what it is given is fine, and no answer is kept on the way', async () => {
+  for (const accept of ['*/*', 'application/json', 'text/html, application/*;q=0.5', 'text/event-stream', 'APPLICATION/JSON;q=0.1']) {
+    const reply = await server.call('GET', '/api/v1/me', { headers: { Accept: accept } });
+    equal([reply.status, reply.headers.get('cache-control')], [200, 'no-store'], accept);
+  }
+  for (const path of ['/health', '/api/v1/nothing', '/v1/models']) equal((await server.call('GET', path)).headers.get('cache-control'), 'no-store', path);
 });
 
 test('Requests that come early are answered in order', async () => {

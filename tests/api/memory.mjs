@@ -30,6 +30,22 @@ test('A document is ingested, found, listed, replaced and forgotten', async () =
   equal((await server.expect(400, 'DELETE', `${api}/documents`)).error.code, 'missing_field');
 });
 
+test('Facts and items come page by page', async () => {
+  const own = await Server.start();
+  const said = ['I live in Porto', 'My dog is called Rex', 'I play the oboe', 'I work as a baker', 'I was born in May'];
+  for (const text of said) await own.expect(201, 'POST', `${api}/facts`, { body: { text } });
+  for (const [what, more] of [['facts', 'limit=2'], ['items', 'kind=fact&limit=2']]) {
+    const pages = [];
+    for (let cursor = ''; cursor !== undefined;) {
+      const page = await own.expect(200, 'GET', `${api}/${what}?${more}${cursor && `&cursor=${cursor}`}`);
+      pages.push(page[what].map((one) => one.text));
+      cursor = page.next;
+    }
+    equal([pages.map((page) => page.length), pages.flat()], [[2, 2, 1], said], what);
+  }
+  equal((await own.expect(400, 'GET', `${api}/facts?limit=0`)).error.code, 'out_of_range');
+});
+
 test('Bytes come with their type: HTML without its scripts, a PDF by its pages', async () => {
   const html = '<html><script>secret()</script><body><h1>Ferry</h1><p>The ferry leaves from pier seven.</p></body></html>';
   const headers = { 'Content-Type': 'text/html; charset=utf-8' };

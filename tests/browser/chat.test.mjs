@@ -45,6 +45,25 @@ export default {
     await page.getByText('The server cannot be reached').waitFor({ state: 'detached' });
   },
 
+  async 'the search finds what was said in conversations that go on'({ base, model, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    await say(page, 'Tell me of animals');
+    await answered(page, 'You said: Tell me of animals');
+    model.plan('The **okapi** is shy.');
+    await say(page, 'Another one');
+    await answered(page, 'The okapi is shy.');
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page.locator('.answer').first().waitFor({ state: 'detached' });
+    await page.getByRole('searchbox', { name: 'Search conversations' }).fill('shy oka');
+    const found = page.getByRole('region', { name: 'Said before' }).getByRole('button');
+    await found.first().waitFor();
+    assert.match(await found.first().innerText(), /Tell me of animals[^]*okapi/);
+    await found.first().click();
+    await answered(page, 'The okapi is shy.');
+    assert.deepEqual(await questions(page), ['Tell me of animals', 'Another one']);
+  },
+
   async 'two tabs on one conversation see the same'({ base, model, window }) {
     const both = await window();
     const one = await both.tab();

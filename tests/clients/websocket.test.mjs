@@ -237,6 +237,19 @@ test('pings are all answered, though their answers are not read for a while', as
   assert.equal(closedWith({ body }), 1000);
 });
 
+test('each response that is asked for on an open socket is a request of its key', async () => {
+  const { key } = JSON.parse(server.tertulia('--tenant', 'local', 'keys', 'create', '--access', 'write', '--requests-per-minute', '3'));
+  const headers = { Authorization: `Bearer ${key}` };
+  // A key that was made a moment ago may not be known yet; opening is the first request.
+  let socket;
+  while (!socket) socket = await open('/v1/responses', { headers }).catch((problem) => { if (problem.status !== 401) throw problem; });
+  assert.equal((await answer(socket, 'one')).type, 'response.completed');
+  assert.equal((await answer(socket, 'two')).type, 'response.completed');
+  const refused = await answer(socket, 'three');
+  assert.deepEqual([refused.type, refused.status, refused.error.code], ['error', 429, 'rate_limited']);
+  socket.socket.close();
+});
+
 test('what is no request for a WebSocket is refused', async () => {
   const status = async (head) => Number((await raw(head)).head.split(' ')[1]);
   assert.equal(await status(upgrade({ version: 8 })), 426);

@@ -62,6 +62,26 @@ test('A turn is a trace: the agent, its calls of the model and its tools', async
   check(!JSON.stringify(requests).includes('secret-words'), 'what was said is in no span');
 });
 
+test('A request with a traceparent belongs to the trace of its client, and its turn to the request', async () => {
+  const { url, until } = await collector();
+  const server = await Server.start({ config: `[trace]\nendpoint = "${url}"\n` });
+  const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
+  const headers = { traceparent: `00-${trace}-${span}-01` };
+  await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 's', message: 'Hi' }, headers });
+  await server.expect(200, 'POST', '/v1/chat/completions', { body: { model: 'default', messages: [{ role: 'user', content: 'Hi' }] }, headers });
+  await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 's', message: 'Hi' }, headers: { traceparent: '00-not-one' } });
+  const spans = await until((all) => named(all, 'invoke_agent').length === 3 && named(all, 'POST').length === 3);
+  const ours = spans.filter((one) => one.traceId === trace);
+  for (const name of ['POST /api/v1/turns', 'POST /v1/chat/completions']) {
+    const [request] = named(ours, name);
+    equal(request.parentSpanId, span);
+    const [agent] = named(ours, 'invoke_agent').filter((one) => one.parentSpanId === request.spanId);
+    check(agent, `the turn of ${name} is a child of it`);
+    check(named(ours, 'chat').some((one) => one.parentSpanId === agent.spanId), 'and its model call a child of that');
+  }
+  equal(ours.length, 6);
+});
+
 test('A model that fails is a span that failed', async () => {
   const { url, until } = await collector();
   const config = await provider(() => ({ refused: 400 }));

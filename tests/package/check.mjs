@@ -1,4 +1,5 @@
-// check.mjs BUILD SOURCE: packs BUILD's program, looks into the package, unpacks it and starts the server from there.
+// check.mjs BUILD SOURCE: packs BUILD's program, looks into the package, unpacks it and starts the server from there; then
+// installs it with dpkg, where the machine lets us have a copy of itself that goes away again.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -9,6 +10,38 @@ import { createInterface } from 'node:readline';
 const [build, source] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'tertulia-package-'));
 const run = (command, ...args) => execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+
+const kInstall = `
+over="$1/over"
+mkdir "$over" && mount -t tmpfs tmpfs "$over" && mkdir "$over/up" "$over/work" "$over/root" || exit 77
+mount -t overlay overlay -o "lowerdir=/,upperdir=$over/up,workdir=$over/work" "$over/root" 2>/dev/null || exit 77
+mount -t proc proc "$over/root/proc" || exit 77
+mount --bind /dev "$over/root/dev" || exit 77
+cp "$2" "$over/root/tertulia.deb"
+chroot "$over/root" sh -ec '
+expect() { [ "$2" = "$3" ] || { echo "$1: expected $3, got $2"; exit 1; }; }
+dpkg -i /tertulia.deb >/tmp/dpkg.log 2>&1 || { cat /tmp/dpkg.log; exit 1; }
+expect "state" "$(dpkg -s tertulia | grep ^Status)" "Status: install ok installed"
+getent passwd tertulia >/dev/null
+expect "the data" "$(stat -c "%U %G %a" /var/lib/tertulia)" "tertulia tertulia 700"
+expect "the configuration" "$(stat -c "%U %G %a" /etc/tertulia/config.toml)" "root tertulia 640"
+if command -v systemd-analyze >/dev/null; then systemd-analyze verify /usr/lib/systemd/system/tertulia.service; fi
+mkfifo /tmp/said
+setpriv --reuid tertulia --regid tertulia --init-groups env -i PATH=/usr/bin:/bin HOME=/nonexistent \
+  /usr/bin/tertulia --json --data /var/lib/tertulia --config /etc/tertulia/config.toml serve --port 0 >/tmp/said &
+server=$!
+read -r line </tmp/said
+case "$line" in *listening*) ;; *) echo "it said: $line"; exit 1;; esac
+kill -TERM "$server"
+wait "$server"
+expect "what is not its own" "$(find /var/lib/tertulia ! -user tertulia)" ""
+dpkg -r tertulia >/dev/null
+[ ! -e /usr/bin/tertulia ] && [ -e /etc/tertulia/config.toml ]
+dpkg -P tertulia >/dev/null
+[ ! -e /etc/tertulia/config.toml ] && [ -d /var/lib/tertulia ]
+echo "dpkg installed it, it served as its own user, and purging it kept the conversations"
+'
+`;
 
 try {
   execFileSync('cpack', ['--config', join(build, 'CPackConfig.cmake'), '-B', folder], { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder });
@@ -54,6 +87,17 @@ try {
   assert.match((await reply.json()).text, /30/);
   child.kill('SIGTERM');
   assert.equal(await ended, 0);
+
+  // Installed, started as its own user, removed and purged, on top of the files of this machine: what is written lies in memory, in a
+  // view of the file system that only these processes have.
+  const allowed = spawnSync('unshare', ['--mount', 'true']).status === 0;
+  const installed = allowed ? spawnSync('unshare', ['--mount', 'sh', '-ec', kInstall, 'install', folder, deb], { encoding: 'utf8' }) : { status: 77 };
+  if (installed.status === 77) {
+    console.log('not installed with dpkg: that needs root and an overlay file system');
+  } else {
+    assert.equal(installed.status, 0, `${installed.stdout}\n${installed.stderr}`);
+    console.log(installed.stdout.trim());
+  }
   console.log(`${name}: ${Math.round(statSync(deb).size / 1e6)} MB, installs ${files.length} files, and serves`);
 } finally {
   rmSync(folder, { recursive: true, force: true });

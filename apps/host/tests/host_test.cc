@@ -15,6 +15,7 @@
 #include "tertulia/memory/prompt.h"
 
 #include "host/host_settings.h"
+#include "host/workflow_agents.h"
 
 namespace tertulia {
 namespace host_test {
@@ -73,6 +74,27 @@ TEST_F(HostTest, WithoutAnyConfigurationThereIsADefaultAgentThatSpeaksOffline) {
   tertulia::Run run = host->engine()->run(host->agent("default").value(), {.text = "Add 10 and 20"}, "s", {});
   EXPECT_THAT(run.result().value().text, HasSubstr("30"));
   EXPECT_THAT(host->warnings(), ElementsAre());
+}
+
+TEST_F(HostTest, TheUsualModelMayBeOneOfThoseThatHaveNames) {
+  const std::string named =
+      "[models.words]\nprovider = \"openai-compatible\"\nmodel = \"m\"\n"
+      "base_url = \"http://127.0.0.1:1/v1\"\n[model]\nname = \"words\"\n";
+  const HostPlan planned = plan(named).value();
+  EXPECT_EQ(planned.models.at("").name, "openai-compatible/m");
+  EXPECT_EQ(planned.models.at("").provider.base_url, "http://127.0.0.1:1/v1");
+  // Agents of a workflow that name no model have it, too.
+  const Path file = directory_ / "two.toml";
+  std::ofstream(file) << "[workflow]\nname = \"two\"\nparticipants = [\"one\"]\n[agents.one]\n"
+                         "instructions = \"Speak.\"\n";
+  const WorkflowFile flow = WorkflowFile::read({.file = file}, planned, environment_, real_env(), {}).value();
+  std::string model;
+  flow.make([&](const AgentDefinitionPtr& agent) {
+        model = agent->model_name;
+        return agent;
+      })
+      .value();
+  EXPECT_EQ(model, "m");
 }
 
 TEST_F(HostTest, WhatWasSaidInAnEndedConversationIsRecalledInAnother) {

@@ -20,20 +20,27 @@ Result<MemoryKind> memory_kind_named(std::string_view name, std::string_view par
       .with("param", std::string(param));
 }
 
-// Every item of a collection that `wanted` takes.
+constexpr std::size_t kScanPage = 1'000;
+
+// The first items behind the cursor that `wanted` takes, in the order of their ids, and whether there are
+// more. What comes behind them is not looked at.
 template <class Wanted>
-Result<std::vector<MemoryItem>> items_in(const Call& call, const CollectionId& collection,
-                                         const Wanted& wanted) {
-  std::vector<MemoryItem> items;
-  std::string cursor;
+Result<ItemPage> items_behind(const Call& call, const CollectionId& collection, std::string cursor,
+                              std::size_t most, const Wanted& wanted) {
+  ItemPage found;
   do {
-    TERTULIA_TRY_AS(ItemPage page, call.services.desks.semantic->list(collection, 1'000, cursor));
+    TERTULIA_TRY_AS(ItemPage page, call.services.desks.semantic->list(collection, kScanPage, cursor));
     for (MemoryItem& item : page.items) {
-      if (wanted(item)) items.push_back(std::move(item));
+      if (!wanted(item)) continue;
+      if (found.items.size() == most) {
+        found.next = found.items.back().id;
+        return found;
+      }
+      found.items.push_back(std::move(item));
     }
     cursor = std::move(page.next);
   } while (!cursor.empty());
-  return items;
+  return found;
 }
 
 Result<Reply> list_memory_items(Call& call) {
@@ -50,17 +57,16 @@ Result<Reply> list_memory_items(Call& call) {
   TERTULIA_TRY_AS(const std::optional<std::uint64_t> limit, query.number("limit", 1, 1'000));
   const std::string cursor = query.text_or("cursor", {});
   TERTULIA_TRY(query.finish());
-  const std::size_t most = limit.value_or(100);
-  TERTULIA_TRY_AS(
-      const std::vector<MemoryItem> items, items_in(call, collection, [&](const MemoryItem& item) {
-        return item.id > cursor && (!kind || item.kind == *kind) && (!source || item.source == *source);
-      }));
+  TERTULIA_TRY_AS(const ItemPage page,
+                  items_behind(call, collection, cursor, limit.value_or(100), [&](const MemoryItem& item) {
+                    return (!kind || item.kind == *kind) && (!source || item.source == *source);
+                  }));
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("items").begin_array();
-  for (std::size_t i = 0; i < std::min(most, items.size()); ++i) write_item(out, items[i], collection);
+  for (const MemoryItem& item : page.items) write_item(out, item, collection);
   out.end_array();
-  if (items.size() > most) out.key("next").string(items[most - 1].id);
+  if (!page.next.empty()) out.key("next").string(page.next);
   out.end_object();
   return Reply::json(std::move(body));
 }
@@ -133,18 +139,22 @@ Result<Reply> list_facts(Call& call) {
                   collection_for_reading(call, query.text_or("collection", {})));
   TERTULIA_TRY_AS(const std::optional<Time> as_of, time_in(query, "as_of"));
   TERTULIA_TRY_AS(const bool all, query.flag("all"));
+  TERTULIA_TRY_AS(const std::optional<std::uint64_t> limit, query.number("limit", 1, 1'000));
+  const std::string cursor = query.text_or("cursor", {});
   TERTULIA_TRY(query.finish());
   const Time then = as_of.value_or(call.services.env.clock().now());
-  TERTULIA_TRY_AS(const std::vector<MemoryItem> facts,
-                  items_in(call, collection, [&](const MemoryItem& item) {
+  TERTULIA_TRY_AS(const ItemPage page,
+                  items_behind(call, collection, cursor, limit.value_or(1'000), [&](const MemoryItem& item) {
                     if (item.kind != MemoryKind::kFact) return false;
                     return all || (item.time <= then && (!item.valid_until || then < *item.valid_until));
                   }));
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("facts").begin_array();
-  for (const MemoryItem& fact : facts) write_fact(out, fact, collection);
-  out.end_array().end_object();
+  for (const MemoryItem& fact : page.items) write_fact(out, fact, collection);
+  out.end_array();
+  if (!page.next.empty()) out.key("next").string(page.next);
+  out.end_object();
   return Reply::json(std::move(body));
 }
 

@@ -1,5 +1,7 @@
-// Messages: a page of a branch.
+// Messages: a page of a branch, and erasing one with all that came from it.
 #include <array>
+
+#include "tertulia/memory/memory.h"
 
 #include "api/forms.h"
 #include "api/routes.h"
@@ -55,8 +57,35 @@ Result<Reply> list_messages(Call& call) {
   return Reply::json(std::move(body)).with("ETag", etag_of(state.session.revision));
 }
 
+Result<Reply> erase_message(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  TERTULIA_TRY_AS(const SessionKey key, call.session());
+  TERTULIA_TRY_AS(const MessageId message, MessageId::parse(call.parameter("message")));
+  TERTULIA_TRY_AS(const SessionState state, load(call.services.store(), key));
+  TERTULIA_TRY(check_revision(call, state.session));
+  const Result<ErasedMemory> erased = call.services.memory->erase_messages(key, std::array{message});
+  // Also if it was cut on its way: the session may have been written.
+  call.services.engine->forget(key);
+  if (!erased) return erased.error();
+  std::string body;
+  JsonWriter out(body);
+  const auto count = [&out](std::string_view name, std::size_t number) {
+    out.key(name).number(std::uint64_t{number});
+  };
+  out.begin_object();
+  count("messages", erased->messages);
+  count("episodes", erased->episodes);
+  count("summaries", erased->summaries);
+  count("items", erased->items);
+  count("prompt_parts", erased->prompt_parts);
+  count("records", erased->records);
+  out.end_object();
+  return Reply::json(std::move(body));
+}
+
 constexpr std::array kMessagesRoutes{
     on_pool(Method::kGet, "/api/v1/sessions/{session}/messages", Access::kRead, &list_messages),
+    on_pool(Method::kDelete, "/api/v1/sessions/{session}/messages/{message}", Access::kWrite, &erase_message),
 };
 
 }  // namespace

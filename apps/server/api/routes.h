@@ -12,6 +12,7 @@ std::span<const Route> transfer_routes();
 std::span<const Route> branch_routes();
 std::span<const Route> merge_routes();
 std::span<const Route> message_routes();
+std::span<const Route> message_search_routes();
 std::span<const Route> turn_routes();
 std::span<const Route> question_routes();
 std::span<const Route> record_routes();

@@ -13,6 +13,13 @@ namespace {
 constexpr int kAttempts = 20;
 }  // namespace
 
+Result<void> check_revision(const Call& call, const Session& session) {
+  TERTULIA_TRY_AS(const std::optional<Revision> expected, call.if_match());
+  if (!expected || session.revision == *expected) return {};
+  return Error(ErrorCode::kRevisionConflict, "the session has moved on; load it again, then try again")
+      .with("current", static_cast<std::int64_t>(number(session.revision)));
+}
+
 Result<SessionState> change_session(
     const Call& call, const SessionKey& key,
     const std::function<Result<std::vector<Change>>(const SessionState& state)>& plan) {

@@ -11,6 +11,9 @@
 
 namespace tertulia::server {
 
+// kRevisionConflict {current} if the request names another revision than the session has.
+Result<void> check_revision(const Call& call, const Session& session);
+
 // Loads the session, asks `plan` for the changes and commits them; no changes are fine. With If-Match a
 // session that has moved on is kRevisionConflict {current}; without, it is tried again. Gives the session as
 // it is then.

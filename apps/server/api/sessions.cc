@@ -107,13 +107,6 @@ Result<Reply> patch_session(Call& call) {
   return session_reply(state);
 }
 
-Result<void> check_revision(const Call& call, const Session& session) {
-  TERTULIA_TRY_AS(const std::optional<Revision> expected, call.if_match());
-  if (!expected || session.revision == *expected) return {};
-  return Error(ErrorCode::kRevisionConflict, "the session has moved on; load it again, then try again")
-      .with("current", static_cast<std::int64_t>(number(session.revision)));
-}
-
 // What was said becomes an episode.
 Result<Reply> close_session(Call& call) {
   TERTULIA_TRY(call.no_query());

@@ -13,6 +13,27 @@
 namespace tertulia::server {
 namespace {
 
+void count_outcome(const Result<TurnOutcome>& outcome, Metrics& metrics) {
+  if (!outcome) {
+    metrics.turns_failed.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  metrics.input_tokens.fetch_add(outcome->usage.input_tokens, std::memory_order_relaxed);
+  metrics.output_tokens.fetch_add(outcome->usage.output_tokens, std::memory_order_relaxed);
+}
+
+Reply turn_reply(const BegunRun& begun, const std::string& session) {
+  Reply reply{.content_type = kEventStream};
+  reply.headers.emplace_back("Tertulia-Session", session);
+  reply.headers.emplace_back("Tertulia-Turn", begun.run->turn().text());
+  reply.headers.emplace_back("Cache-Control", "no-store");
+  reply.headers.emplace_back("X-Accel-Buffering", "no");
+  return reply;
+}
+
+constexpr std::string_view kRetryLine = "retry: 1000\n\n";
+
+// The turn of whoever asked for it.
 class TurnStream final : public ByteStream, public std::enable_shared_from_this<TurnStream> {
  public:
   TurnStream(BegunRun begun, Metrics& metrics)
@@ -21,18 +42,20 @@ class TurnStream final : public ByteStream, public std::enable_shared_from_this<
   void next(std::function<void(std::optional<std::string>)> done) override {
     if (ended_) return done(std::nullopt);
     if (first_) {
-      std::string frames = "retry: 1000\n\n";
-      append_event(frames, *std::exchange(first_, std::nullopt));
+      std::string frames(kRetryLine);
+      append_event_frame(frames, *std::exchange(first_, std::nullopt));
       return done(std::move(frames));
     }
     run_->next([self = shared_from_this(), done = std::move(done)](Result<std::optional<Event>> event) {
       std::string frame;
       if (event && *event) {
-        append_event(frame, **event);
+        append_event_frame(frame, **event);
       } else {
         // Nothing comes behind the last event, so the result is there and nobody waits for it.
         self->ended_ = true;
-        frame = self->last();
+        const Result<TurnOutcome> outcome = self->run_->result();
+        count_outcome(outcome, self->metrics_);
+        frame = last_frame(outcome);
       }
       done(std::move(frame));
     });
@@ -41,26 +64,75 @@ class TurnStream final : public ByteStream, public std::enable_shared_from_this<
   std::string_view heartbeat() const override { return kHeartbeat; }
 
  private:
-  static void append_event(std::string& out, const Event& event) {
-    append_frame(out, event.turn.text() + "." + std::to_string(event.number), name_of(event.kind),
-                 to_json(event));
-  }
-
-  std::string last() {
-    Result<TurnOutcome> outcome = run_->result();
-    std::string frame;
-    if (outcome) {
-      append_frame(frame, {}, "outcome", outcome_body(*outcome));
-    } else {
-      metrics_.turns_failed.fetch_add(1, std::memory_order_relaxed);
-      append_frame(frame, {}, "failed", native_body(Problem::of(outcome.error()), {}));
-    }
-    return frame;
-  }
-
   const std::shared_ptr<Run> run_;
   std::optional<Event> first_;
   Metrics& metrics_;
+  bool ended_ = false;
+};
+
+// One of many who watch a turn: reads its log until it has caught up, and then what all are given.
+class WatchedStream final : public ByteStream, public std::enable_shared_from_this<WatchedStream> {
+ public:
+  WatchedStream(BegunRun begun, WatchTurn watch, std::shared_ptr<TurnFeed> feed)
+      : run_(std::move(begun.run)),
+        first_(std::move(begun.first)),
+        watch_(std::move(watch)),
+        feed_(std::move(feed)) {}
+
+  void next(std::function<void(std::optional<std::string>)> done) override {
+    if (ended_) return done(std::nullopt);
+    if (first_) {
+      std::string frames(kRetryLine);
+      append_event_frame(frames, *first_);
+      seen_ = std::exchange(first_, std::nullopt)->number;
+      return done(std::move(frames));
+    }
+    // Not afterwards: by then the next call may be under way on another thread.
+    std::shared_ptr<Run> own = std::exchange(run_, nullptr);
+    if (feed_ && read_feed(done)) return;
+    run_ = std::move(own);
+    if (!run_) {
+      std::optional<Run> again = watch_(seen_);
+      if (!again) return done(std::nullopt);
+      run_ = std::make_shared<Run>(*std::move(again));
+    }
+    read_log(std::move(done));
+  }
+
+  std::string_view heartbeat() const override { return kHeartbeat; }
+
+ private:
+  using Given = std::function<void(std::optional<std::string>)>;
+
+  bool read_feed(const Given& done) {
+    return feed_->read(seen_, [self = shared_from_this(), done](TurnFeed::Frames frames) {
+      self->seen_ = frames.number;
+      self->ended_ = frames.last;
+      done(std::move(frames.text));
+    });
+  }
+
+  void read_log(Given done) {
+    run_->next([self = shared_from_this(), done = std::move(done)](Result<std::optional<Event>> event) {
+      std::string frame;
+      // One that is refused tells an error of no turn first; its result says the same.
+      if (event && *event && !(*event)->turn.empty()) {
+        append_event_frame(frame, **event);
+        self->seen_ = (*event)->number;
+      } else {
+        self->ended_ = true;
+        frame = last_frame(self->run_->result());
+      }
+      done(std::move(frame));
+    });
+  }
+
+  // Null while the feed is read.
+  std::shared_ptr<Run> run_;
+  std::optional<Event> first_;
+  const WatchTurn watch_;
+  const std::shared_ptr<TurnFeed> feed_;
+  std::uint64_t seen_ = 0;
   bool ended_ = false;
 };
 
@@ -90,16 +162,14 @@ class Finisher : public std::enable_shared_from_this<Finisher> {
 
   void finish() {
     Result<TurnOutcome> outcome = run_->result();
+    count_outcome(outcome, metrics_);
     if (!outcome) {
-      metrics_.turns_failed.fetch_add(1, std::memory_order_relaxed);
       Error error = std::move(outcome).error();
       if (const TurnId turn = run_->turn(); !turn.empty() && error.fact("turn") == nullptr) {
         error = std::move(error).with("turn", turn.text());
       }
       return done_(std::move(error));
     }
-    metrics_.input_tokens.fetch_add(outcome->usage.input_tokens, std::memory_order_relaxed);
-    metrics_.output_tokens.fetch_add(outcome->usage.output_tokens, std::memory_order_relaxed);
     Reply reply = Reply::json(outcome_body(*outcome));
     reply.headers.emplace_back("Tertulia-Session", outcome->session.text());
     reply.headers.emplace_back("Tertulia-Turn", outcome->turn.text());
@@ -132,14 +202,28 @@ void stream_turn(Run run, std::string session, Metrics& metrics, Done<Reply> don
   begin_run(std::move(run),
             [session = std::move(session), &metrics, done = std::move(done)](Result<BegunRun> begun) {
               if (!begun) return done(std::move(begun).error());
-              Reply reply{.content_type = kEventStream};
-              reply.headers.emplace_back("Tertulia-Session", session);
-              reply.headers.emplace_back("Tertulia-Turn", begun->run->turn().text());
-              reply.headers.emplace_back("Cache-Control", "no-store");
-              reply.headers.emplace_back("X-Accel-Buffering", "no");
+              Reply reply = turn_reply(*begun, session);
               reply.stream = std::make_shared<TurnStream>(*std::move(begun), metrics);
               done(std::move(reply));
             });
+}
+
+void stream_watched(const WatchTurn& watch, std::optional<std::uint64_t> after, std::string session,
+                    std::shared_ptr<TurnFeeds> feeds, Done<Reply> done) {
+  std::optional<Run> run = watch(after);
+  if (!run) return done(Error(ErrorCode::kClosed, "the server is shutting down"));
+  begin_run(*std::move(run), [watch, session = std::move(session), feeds = std::move(feeds),
+                              done = std::move(done)](Result<BegunRun> begun) {
+    if (!begun) return done(std::move(begun).error());
+    Reply reply = turn_reply(*begun, session);
+    std::shared_ptr<TurnFeed> feed;
+    if (feeds && begun->first) {
+      const std::uint64_t seen = begun->first->number;
+      feed = feeds->feed(begun->run->turn(), seen, watch);
+    }
+    reply.stream = std::make_shared<WatchedStream>(*std::move(begun), watch, std::move(feed));
+    done(std::move(reply));
+  });
 }
 
 void finish_turn(Run run, Metrics& metrics, Done<Reply> done) {

@@ -38,9 +38,7 @@ Result<void> check_if_match(const Call& call, const SessionKey& key) {
   TERTULIA_TRY_AS(const std::optional<Revision> expected, call.if_match());
   if (!expected) return {};
   TERTULIA_TRY_AS(const SessionState state, load(call.services.store(), key));
-  if (state.session.revision == *expected) return {};
-  return Error(ErrorCode::kRevisionConflict, "the session has moved on; load it again, then try again")
-      .with("current", static_cast<std::int64_t>(number(state.session.revision)));
+  return check_revision(call, state.session);
 }
 
 void send_turn(const CallPtr& call, Done<Reply> done) {
@@ -49,6 +47,13 @@ void send_turn(const CallPtr& call, Done<Reply> done) {
   TERTULIA_OR_ANSWER(const SessionKey key, call->session_named(turn.session), done);
   if (Result<void> matched = check_if_match(*call, key); !matched) return done(std::move(matched).error());
   run_turn(*call, std::move(turn), key.session.text(), std::move(done));
+}
+
+// A few words, and nothing that is looked up in the store before the engine has them.
+bool is_short_turn(const Request& request) {
+  constexpr std::size_t kShort = 4U << 10U;
+  return request.body.size() <= kShort && request.header("If-Match").empty() &&
+         request.body.find("\"parts\"") == std::string::npos;
 }
 
 void resume_turn(const CallPtr& call, Done<Reply> done) {
@@ -211,12 +216,18 @@ void watch_turn(const CallPtr& call, Done<Reply> done) {
   }
   TERTULIA_OR_ANSWER(const BranchId branch, queried_branch(*call, key, query), done);
   if (Result<void> asked = query.finish(); !asked) return done(std::move(asked).error());
-  stream_turn(call->services.engine->watch(key, branch, turn, after), key.session.text(),
-              call->services.metrics, std::move(done));
+  const WatchTurn watch = [engine = std::weak_ptr(call->services.engine), key, branch,
+                           turn](std::optional<std::uint64_t> behind) -> std::optional<Run> {
+    if (const auto alive = engine.lock()) return alive->watch(key, branch, turn, behind);
+    return std::nullopt;
+  };
+  stream_watched(watch, after, key.session.text(), running_turn(*call) ? call->services.feeds : nullptr,
+                 std::move(done));
 }
 
 constexpr std::array kTurnsRoutes{
-    later(Method::kPost, "/api/v1/turns", Access::kWrite, &send_turn, BodyKind::kJson),
+    quick_if(&is_short_turn,
+             later(Method::kPost, "/api/v1/turns", Access::kWrite, &send_turn, BodyKind::kJson)),
     later(Method::kPost, "/api/v1/sessions/{session}/resume", Access::kWrite, &resume_turn, BodyKind::kJson),
     on_pool(Method::kGet, "/api/v1/sessions/{session}/turns", Access::kRead, &list_turns),
     on_pool(Method::kGet, "/api/v1/sessions/{session}/turns/{turn}", Access::kRead, &get_turn),

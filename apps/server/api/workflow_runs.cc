@@ -44,6 +44,7 @@ Result<RunForm> read_new_run(const Call& call) {
   TERTULIA_TRY(in.finish_strict());
   start.tenant = call.principal.tenant;
   start.owner = call.principal.user;
+  start.payer = call.principal.key;
   start.workflow = call.parameter("workflow");
   if (start.message.empty() && start.handle.empty()) {
     return Error(ErrorCode::kEmptyMessage, "run: 'message' is missing or empty").with("param", "message");
@@ -190,9 +191,10 @@ void resume_stored_run(const CallPtr& call, Done<Reply> done) {
   if (Result<void> fine = in.finish_strict(); !fine) return done(std::move(fine).error());
   Result<StoredRun> run = named_run(*call);
   if (!run) return done(std::move(run).error());
-  answer_with(call->services.desks.workflows->resume(call->principal.tenant, call->principal.user,
-                                                     call->parameter("workflow"), run->run),
-              stream, std::move(done));
+  answer_with(
+      call->services.desks.workflows->resume(call->principal.tenant, call->principal.user,
+                                             call->parameter("workflow"), run->run, call->principal.key),
+      stream, std::move(done));
 }
 
 void fork_run(const CallPtr& call, Done<Reply> done) {
@@ -216,10 +218,10 @@ void fork_run(const CallPtr& call, Done<Reply> done) {
         Error(ErrorCode::kNoCheckpoint, "'checkpoint' is none of run " + run->run + ": it is RUN/NUMBER")
             .with("param", "checkpoint"));
   }
-  answer_with(
-      call->services.desks.workflows->fork(call->principal.tenant, call->principal.user,
-                                           call->parameter("workflow"), checkpoint, std::move(branch)),
-      stream, std::move(done));
+  answer_with(call->services.desks.workflows->fork(call->principal.tenant, call->principal.user,
+                                                   call->parameter("workflow"), checkpoint, std::move(branch),
+                                                   call->principal.key),
+              stream, std::move(done));
 }
 
 Result<Reply> answer_request(Call& call) {
@@ -232,7 +234,7 @@ Result<Reply> answer_request(Call& call) {
   TERTULIA_TRY_AS(const StoredRun run, named_run(call));
   WorkflowDesk& desk = *call.services.desks.workflows;
   TERTULIA_TRY(desk.answer(call.principal.tenant, call.principal.user, call.parameter("workflow"), run.run,
-                           call.parameter("request"), *answer, go_on));
+                           call.parameter("request"), *answer, go_on, call.principal.key));
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("run").string(run.run);

@@ -1,5 +1,6 @@
 #include "core/api_service.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <exception>
@@ -24,6 +25,25 @@ std::optional<Reply> check_body(const Route& route, const Request& request) {
     return std::nullopt;
   }
   return Reply::refused(HttpProblem::kUnsupportedMediaType, "the body must be application/json");
+}
+
+// Whether the client takes one of the forms that answers of an API have. Bytes and drawings have others.
+bool takes_answers(const Route& route, const Request& request) {
+  std::string_view accepted = request.header("Accept");
+  if (accepted.empty() || route.pattern.ends_with("/assets/{asset}") || route.pattern.ends_with("/graph")) {
+    return true;
+  }
+  while (!accepted.empty()) {
+    const std::size_t end = std::min(accepted.find(','), accepted.size());
+    std::string_view type = essence(accepted.substr(0, end));
+    while (type.starts_with(' ')) type.remove_prefix(1);
+    for (const std::string_view known : {"*/*", "application/*", "application/json", "text/*",
+                                         "text/event-stream", "application/x-ndjson"}) {
+      if (equal_but_case(type, known)) return true;
+    }
+    accepted.remove_prefix(std::min(end + 1, accepted.size()));
+  }
+  return false;
 }
 
 bool has_body(const Request& request) {
@@ -75,6 +95,7 @@ class ApiExchange final : public Exchange, public std::enable_shared_from_this<A
   // Of a page that may read the answer.
   std::string origin_;
   bool streaming_ = false;
+  std::optional<RequestTrace> trace_;
 };
 
 // A browser asks before it lets a page of another origin call.
@@ -90,12 +111,13 @@ std::optional<Reply> ApiExchange::preflight(const Request& request) {
                .headers = {{"Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE"},
                            {"Access-Control-Allow-Headers",
                             "Authorization, X-Api-Key, Content-Type, Idempotency-Key, If-Match, "
-                            "Last-Event-ID, Tertulia-User"},
+                            "Last-Event-ID, Tertulia-User, Traceparent"},
                            {"Access-Control-Max-Age", "600"}}};
 }
 
 std::optional<Reply> ApiExchange::admit(const Request& request) {
   match_ = service_.router_.find(request.method, request.path);
+  trace_ = trace_parent_in(request.header("traceparent"), service_.services_.env.random());
   if (service_.gate_.is_listed(request.header("Origin"))) origin_ = request.header("Origin");
   if (std::optional<Reply> reply = preflight(request)) return reply;
   if (match_.route == nullptr) {
@@ -125,6 +147,10 @@ std::optional<Reply> ApiExchange::admit(const Request& request) {
     return Reply::refused(HttpProblem::kBodyTooLarge, "this request has no body",
                           {{"limit", std::int64_t{0}}});
   }
+  if (match_.group != nullptr && match_.group->prefix != "/" && !takes_answers(route, request)) {
+    return Reply::refused(HttpProblem::kNotAcceptable,
+                          "answers are application/json or text/event-stream; Accept names neither");
+  }
   return check_body(route, request);
 }
 
@@ -134,6 +160,7 @@ void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
   call->parameters = match_.parameters;
   call->request_id = id_;
   const auto guarded = [self = shared_from_this(), call, done](const auto& work) {
+    const TraceScope scope(self->trace_);
     try {
       work();
     } catch (const std::bad_alloc&) {
@@ -158,6 +185,7 @@ void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
       }
     });
   };
+  if (route.is_quick != nullptr && route.is_quick(request)) return work();
   if (Result<void> posted = service_.services_.pool.post(work); !posted) {
     done(Reply::refused(Problem::of(posted.error())));
   }
@@ -209,7 +237,7 @@ void ApiExchange::ended(int status, std::uint64_t bytes_sent) {
                                 {"tenant", principal_.tenant},
                                 {"key", principal_.key}});
   if (service_.on_ended_) {
-    service_.on_ended_({principal_, match_.route, match_.parameters, id_, status, took});
+    service_.on_ended_({principal_, match_.route, match_.parameters, id_, status, took, trace_});
   }
 }
 
@@ -234,6 +262,13 @@ Result<void> ApiService::check_spending(const Principal& principal) const {
   return key ? spending_.check(*key) : Result<void>();
 }
 
+Result<void> ApiService::admit_again(const Principal& principal) {
+  if (!gate_.admit_again(principal)) {
+    return Error(ErrorCode::kRateLimited, "this key asks too often; wait a little");
+  }
+  return check_spending(principal);
+}
+
 Services& ApiService::services_for(const Principal& principal) {
   const std::shared_ptr<const ApiKey> key = principal.key.empty() ? nullptr : keys_.find_id(principal.key);
   if (!key || (key->tokens_per_day == 0 && key->money_per_day == 0)) return services_;
@@ -244,7 +279,7 @@ Services& ApiService::services_for(const Principal& principal) {
     own->agents.find = [find = services_.agents.find, id = key->id,
                         this](std::string_view name) -> Result<AgentDefinitionPtr> {
       TERTULIA_TRY_AS(const AgentDefinitionPtr agent, find(name));
-      return metered(agent, spending_, id);
+      return metered(agent, spending_, keys_, id);
     };
   }
   return *own;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -15,6 +16,7 @@
 #include "core/services.h"
 #include "core/spending.h"
 #include "http/service.h"
+#include "trace/trace_parent.h"
 
 namespace tertulia::server {
 
@@ -26,6 +28,8 @@ struct EndedRequest {
   std::string_view request_id;
   int status;
   Duration took;
+  // What the client said of where it belongs.
+  const std::optional<RequestTrace>& trace;
 };
 using OnEnded = std::function<void(const EndedRequest&)>;
 
@@ -41,6 +45,9 @@ class ApiService : public Service {
   // From now on answers that it is not ready.
   void drain() { draining_.store(true, std::memory_order_relaxed); }
   bool draining() const { return draining_.load(std::memory_order_relaxed); }
+
+  // Counts a request that came without a head of its own. kRateLimited, kLimitReached.
+  Result<void> admit_again(const Principal& principal);
 
   // When no request is left: keeps nothing of the engine any more.
   void let_go();

@@ -98,12 +98,14 @@ std::variant<Principal, Reply> Gatekeeper::identify_visitor(const Request& reque
     return Reply::refused(HttpProblem::kOriginNotAllowed,
                           "a visitor's token is for pages of a listed origin");
   }
-  if (!within_rate(visitor->key + "/" + visitor->user.text(), 0)) return asks_too_often();
+  const std::string counted_as = visitor->key + "/" + visitor->user.text();
+  if (!within_rate(counted_as, 0)) return asks_too_often();
   return with_user({.tenant = std::move(visitor->tenant),
                     .user = std::move(visitor->user),
                     .access = Access::kWrite,
                     .key = std::move(visitor->key),
-                    .bound = true},
+                    .bound = true,
+                    .counted_as = counted_as},
                    request);
 }
 
@@ -121,7 +123,9 @@ std::variant<Principal, Reply> Gatekeeper::identify(const Request& request, cons
                         .user = key->user ? *key->user : *OwnerId::parse("local"),
                         .access = key->access,
                         .key = key->id,
-                        .bound = key->user.has_value()};
+                        .bound = key->user.has_value(),
+                        .counted_as = key->id,
+                        .requests_per_minute = key->requests_per_minute};
     return with_user(std::move(principal), request);
   }
   // A proxy on this machine speaks for others, who need a key; and a page that some name leads to loopback

@@ -46,6 +46,12 @@ class Gatekeeper {
   // Who asks for something that needs `wanted`; or why they are refused.
   std::variant<Principal, Reply> admit(const Request& request, const Peer& peer, Access wanted);
 
+  // Counts a request of somebody who was admitted and stays: a message on a WebSocket. False if they ask too
+  // often.
+  bool admit_again(const Principal& principal) {
+    return principal.counted_as.empty() || within_rate(principal.counted_as, principal.requests_per_minute);
+  }
+
   // Whether a page of this origin may read answers, and whether the request comes from a page at all that may
   // not even ask. A page of the server itself always may.
   bool allows_origin(const Request& request) const;

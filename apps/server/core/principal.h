@@ -27,6 +27,10 @@ struct Principal {
   std::string key;
   // The user is the key's own and cannot be chosen.
   bool bound = false;
+  // Whose requests are counted together with its own, and how many there may be in a minute (0: the usual
+  // number). Empty: nobody counts.
+  std::string counted_as{};
+  std::uint32_t requests_per_minute = 0;
 
   bool may(Access wanted) const { return access >= wanted; }
 };

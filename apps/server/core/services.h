@@ -18,6 +18,7 @@
 #include "tertulia/store/store.h"
 
 #include "core/metrics.h"
+#include "core/principal.h"
 
 namespace tertulia {
 class Embedder;
@@ -28,6 +29,8 @@ class WorkflowDesk;
 }  // namespace tertulia
 
 namespace tertulia::server {
+
+class TurnFeeds;
 
 // The agents by name. Concurrency: any thread.
 struct Agents {
@@ -60,9 +63,14 @@ struct Services {
   std::size_t max_streams = 10'000;
   std::size_t max_streams_of_key = 32;
 
+  // Of the turns that are watched.
+  std::shared_ptr<TurnFeeds> feeds;
+
   // What the server itself knows.
   std::function<bool()> draining = [] { return false; };
   std::function<std::size_t()> connections = [] { return std::size_t{0}; };
+  // Whether somebody who was admitted may ask once more on what is open: kRateLimited, kLimitReached.
+  std::function<Result<void>(const Principal&)> admit_again = [](const Principal&) { return Result<void>(); };
 
   Store& store() const { return *engine->store(); }
   UuidMaker& ids() { return *ids_; }

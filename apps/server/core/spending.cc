@@ -1,10 +1,15 @@
 #include "core/spending.h"
 
+#include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <utility>
 
+#include "tertulia/base/cancellation.h"
 #include "tertulia/base/json.h"
+#include "tertulia/text/stream_counter.h"
+#include "tertulia/text/tokenizer.h"
 
 #include "host/iso_time.h"
 
@@ -16,23 +21,84 @@ constexpr std::chrono::seconds kBetweenWrites(2);
 
 Path spending_path(const Path& directory) { return directory / "spending.json"; }
 
+// One answer while it is given to a key that has not much left.
+//
+// Concurrency: deltas come one after the other; a cancellation from any thread.
+class MeteredAnswer {
+ public:
+  MeteredAnswer(std::unique_ptr<StreamCounter> counter, std::uint64_t most, const CancelToken& outer)
+      : counter_(std::move(counter)),
+        most_(most),
+        passed_on_(outer.on_cancel([source = source_](CancelReason why) mutable { source.cancel(why); })) {}
+
+  CancelToken token() const { return source_.token(); }
+  bool cut() const { return cut_.load(); }
+  std::uint64_t told() const { return told_.load(); }
+
+  void take(const ModelDelta& delta) {
+    counter_->append(delta.text);
+    told_ = counter_->total();
+    if (told_ >= most_ && !cut_.exchange(true)) source_.cancel(CancelReason::kUser);
+  }
+
+ private:
+  const std::unique_ptr<StreamCounter> counter_;
+  const std::uint64_t most_;
+  CancelSource source_;
+  std::atomic<std::uint64_t> told_ = 0;
+  std::atomic<bool> cut_ = false;
+  const CancelRegistration passed_on_;
+};
+
 class MeteredModel final : public LanguageModel {
  public:
-  MeteredModel(std::shared_ptr<LanguageModel> inner, Spending& spending, std::string key)
-      : inner_(std::move(inner)), spending_(spending), key_(std::move(key)) {}
+  MeteredModel(std::shared_ptr<LanguageModel> inner, Spending& spending, const KeyRing& keys, std::string key)
+      : inner_(std::move(inner)), spending_(spending), keys_(keys), key_(std::move(key)) {}
 
   ModelInfo info(std::string_view model) const override { return inner_->info(model); }
 
   void respond(ModelCall call, Done<ModelResponse> done) override {
-    inner_->respond(std::move(call), [this, done = std::move(done)](Result<ModelResponse> response) {
-      if (response) spending_.add(key_, response->model, response->usage);
+    // One that was taken back meanwhile has no limits any more; what it began is finished.
+    const std::shared_ptr<const ApiKey> key = keys_.find_id(key_);
+    if (key) {
+      if (const Result<void> within = spending_.check(*key); !within) return done(within.error());
+    }
+    const std::string model = call.request.model;
+    const auto answer = key ? watched(*key, call) : nullptr;
+    const std::uint64_t input = number(call.request.view.tokens());
+    inner_->respond(std::move(call), [this, key, model, answer, input,
+                                      done = std::move(done)](Result<ModelResponse> response) {
+      // What the provider does not tell, or not any more, is reckoned.
+      const Usage reckoned{.input_tokens = input, .output_tokens = answer ? answer->told() : 0};
+      if (response) {
+        const bool told = response->usage.input_tokens + response->usage.output_tokens > 0;
+        spending_.add(key_, response->model, told ? response->usage : reckoned);
+      } else if (answer && answer->cut()) {
+        spending_.add(key_, model, reckoned);
+        if (const Result<void> within = spending_.check(*key); !within) return done(within.error());
+      }
       done(std::move(response));
     });
   }
 
  private:
+  // Looks on while the model speaks, if it may not say as much as it likes.
+  std::shared_ptr<MeteredAnswer> watched(const ApiKey& key, ModelCall& call) const {
+    const std::optional<std::uint64_t> left = spending_.output_left(key, call.request.model);
+    if (!left) return nullptr;
+    auto answer = std::make_shared<MeteredAnswer>(inner_->info(call.request.model).tokenizer->new_stream(),
+                                                  *left, call.cancel);
+    call.cancel = answer->token();
+    call.on_delta = [answer, told = std::move(call.on_delta)](const ModelDelta& delta) {
+      if (told) told(delta);
+      answer->take(delta);
+    };
+    return answer;
+  }
+
   const std::shared_ptr<LanguageModel> inner_;
   Spending& spending_;
+  const KeyRing& keys_;
   const std::string key_;
 };
 
@@ -103,18 +169,43 @@ std::int64_t Spending::today() const {
   return std::chrono::floor<std::chrono::days>(env_.clock().now()).time_since_epoch().count();
 }
 
+Spending::Used Spending::used_today(const std::string& key) const {
+  const std::int64_t day = today();
+  MutexLock lock(mutex_);
+  const auto found = used_.find(key);
+  return found != used_.end() && day == day_ ? found->second : Used();
+}
+
+const Price* Spending::price_of(std::string_view model) const {
+  const Price* price = nullptr;
+  for (const Price& one : prices_) {
+    if (one.model == model || (one.model == "*" && price == nullptr)) price = &one;
+  }
+  return price;
+}
+
+std::optional<std::uint64_t> Spending::output_left(const ApiKey& key, std::string_view model) const {
+  const Used used = used_today(key.id);
+  std::optional<std::uint64_t> left;
+  if (key.tokens_per_day > 0) left = key.tokens_per_day - std::min(used.tokens, key.tokens_per_day);
+  const Price* price = price_of(model);
+  if (key.money_per_day > 0 && price != nullptr && price->output > 0) {
+    const std::uint64_t money = key.money_per_day - std::min(used.money, key.money_per_day);
+    // Rounded up: the token that reaches the limit is still given.
+    const std::uint64_t tokens =
+        (std::min(money, UINT64_MAX / kMillion) * kMillion + price->output - 1) / price->output;
+    left = std::min(left.value_or(tokens), tokens);
+  }
+  return left;
+}
+
 Result<void> Spending::check(const ApiKey& key) const {
   if (key.tokens_per_day == 0 && key.money_per_day == 0) return {};
-  Used used;
-  const std::int64_t day = today();
-  {
-    MutexLock lock(mutex_);
-    if (const auto found = used_.find(key.id); found != used_.end() && day == day_) used = found->second;
-  }
+  const Used used = used_today(key.id);
   const bool tokens = key.tokens_per_day > 0 && used.tokens >= key.tokens_per_day;
   const bool money = key.money_per_day > 0 && used.money >= key.money_per_day;
   if (!tokens && !money) return {};
-  const Time next = Time(std::chrono::sys_days(std::chrono::days(day + 1)));
+  const Time next = Time(std::chrono::sys_days(std::chrono::days(today() + 1)));
   return Error(ErrorCode::kLimitReached, std::string("this key has used up what it may of ") +
                                              (tokens ? "tokens" : "money") + " today; a new day begins at " +
                                              iso_time(next))
@@ -125,10 +216,7 @@ Result<void> Spending::check(const ApiKey& key) const {
 }
 
 void Spending::add(const std::string& key, std::string_view model, const Usage& usage) {
-  const Price* price = nullptr;
-  for (const Price& one : prices_) {
-    if (one.model == model || (one.model == "*" && price == nullptr)) price = &one;
-  }
+  const Price* price = price_of(model);
   const std::int64_t day = today();
   MutexLock lock(mutex_);
   if (day != day_) used_.clear();
@@ -176,9 +264,10 @@ void Spending::write() {
   }
 }
 
-AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, Spending& spending, std::string key) {
+AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, Spending& spending, const KeyRing& keys,
+                           std::string key) {
   auto derived = std::make_shared<AgentDefinition>(*agent);
-  derived->model = std::make_shared<MeteredModel>(agent->model, spending, std::move(key));
+  derived->model = std::make_shared<MeteredModel>(agent->model, spending, keys, std::move(key));
   return derived;
 }
 

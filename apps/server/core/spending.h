@@ -1,13 +1,16 @@
 // Spending: what each key has used today, in tokens and in money, and whether that is still within its
 // limits.
 //
-// Every answer of a model that is given to a turn of the key counts, however the turn was asked for and
-// whoever read it. Days are those of UTC. Kept in spending.json in the data directory, so that a restart
-// forgives nothing; a power cut may forgive the last few seconds.
+// Every answer of a model that is given to a turn or a run of the key counts, however it was asked for and
+// whoever read it. A call that would begin beyond the limits is refused, and one that comes to them while the
+// model speaks is cut: the turn fails with the reason, as if it had not been asked for unless a tool has run,
+// and a run of a workflow can be resumed on another day. Days are those of UTC. Kept in spending.json in the
+// data directory, so that a restart forgives nothing; a power cut may forgive the last few seconds.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -21,7 +24,7 @@
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/model/language_model.h"
 
-#include "core/key_file.h"
+#include "core/key_ring.h"
 
 namespace tertulia::server {
 
@@ -50,6 +53,8 @@ class Spending {
   // kLimitReached {limit, actual, unit, resets_at} for a key that has used up what it may.
   Result<void> check(const ApiKey& key) const;
   void add(const std::string& key, std::string_view model, const Usage& usage);
+  // How many tokens of output the key may still be given by this model. None: any number.
+  std::optional<std::uint64_t> output_left(const ApiKey& key, std::string_view model) const;
 
  private:
   struct Used {
@@ -57,6 +62,8 @@ class Spending {
     std::uint64_t money = 0;
   };
   std::int64_t today() const;
+  Used used_today(const std::string& key) const;
+  const Price* price_of(std::string_view model) const;
   void write_now_and_then();
   void write();
 
@@ -73,7 +80,9 @@ class Spending {
   std::thread writer_;
 };
 
-// The agent, with a model whose answers count for this key. Keeps a reference to `spending`.
-AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, Spending& spending, std::string key);
+// The agent, with a model whose answers count for this key, and which speaks only within its limits. Keeps
+// references.
+AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, Spending& spending, const KeyRing& keys,
+                           std::string key);
 
 }  // namespace tertulia::server

@@ -1,6 +1,7 @@
 #include "http/connection.h"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <utility>
@@ -50,8 +51,7 @@ Connection::Connection(std::shared_ptr<Loop> loop, std::unique_ptr<Transport> tr
       transport_(std::move(transport)),
       service_(service),
       limits_(limits),
-      times_(times),
-      woken_(loop_->io(), Moment::max()) {
+      times_(times) {
   boost::system::error_code gone;
   const auto peer = transport_->socket().remote_endpoint(gone);
   if (!gone) {
@@ -178,20 +178,33 @@ Task<Connection::Read> Connection::read_body(Exchange& exchange) {
 }
 
 Task<Reply> Connection::answer_of(const std::shared_ptr<Exchange>& exchange) {
-  auto slot = std::make_shared<std::optional<Reply>>();
-  exchange->answer(reader_->request(), [slot, self = shared_from_this()](Reply reply) {
-    if (self->loop_->io().get_executor().running_in_this_thread()) {
-      *slot = std::move(reply);
-      return self->wake();
+  // What is answered within the call needs no letter.
+  struct Slot {
+    std::shared_ptr<Letter<Reply>> letter;
+    // The request is the connection's, and lives until it is answered.
+    std::shared_ptr<Connection> self;
+    std::optional<Reply> at_once;
+    // Only looked at by the loop's thread.
+    bool returned = false;
+    std::atomic<bool> answered = false;
+  };
+  const auto slot = std::make_shared<Slot>();
+  slot->letter = std::make_shared<Letter<Reply>>(loop_, weak_from_this());
+  slot->self = shared_from_this();
+  exchange->answer(reader_->request(), [slot](Reply reply) {
+    if (slot->answered.exchange(true)) return;
+    std::shared_ptr<Connection> self = std::move(slot->self);
+    if (self->loop_->io().get_executor().running_in_this_thread() && !slot->returned) {
+      slot->at_once = std::move(reply);
+    } else {
+      slot->letter->send(std::move(reply), std::move(self));
     }
-    boost::asio::post(self->loop_->io(), [slot, self, reply = std::move(reply)]() mutable {
-      *slot = std::move(reply);
-      self->wake();
-    });
   });
-  while (!*slot && !cut_) co_await wait_to_be_woken();
-  if (!*slot) co_return Reply::refused(HttpProblem::kShuttingDown, "the server is shutting down");
-  co_return **std::move(slot);
+  slot->returned = true;
+  if (slot->at_once) co_return *std::move(slot->at_once);
+  while (!slot->letter->here() && !cut_) co_await wait_to_be_woken();
+  if (slot->letter->here()) co_return slot->letter->take();
+  co_return Reply::refused(HttpProblem::kShuttingDown, "the server is shutting down");
 }
 
 std::string Connection::head_of(const Exchange& exchange, const Reply& reply,
@@ -204,9 +217,13 @@ std::string Connection::head_of(const Exchange& exchange, const Reply& reply,
   if (!reply.content_type.empty()) head.append("Content-Type: ").append(reply.content_type).append("\r\n");
   if (length) head.append("Content-Length: ").append(std::to_string(*length)).append("\r\n");
   exchange.add_headers(head);
+  bool says_how_long = false;
   for (const auto& [name, value] : reply.headers) {
     head.append(name).append(": ").append(value).append("\r\n");
+    says_how_long = says_how_long || name == "Cache-Control";
   }
+  // Answers are somebody's own: nobody on the way keeps them, unless they say otherwise.
+  if (!says_how_long) head.append("Cache-Control: no-store\r\n");
   if (!keep) head.append("Connection: close\r\n");
   return head;
 }
@@ -242,37 +259,28 @@ Task<bool> Connection::send_stream(Exchange& exchange, const Reply& reply, bool 
     framed.append("\r\n").append(bytes).append("\r\n");
     return framed;
   };
-  struct Slot {
-    bool ready = false;
-    std::optional<std::string> bytes;
-  };
-  auto slot = std::make_shared<Slot>();
+  const auto letter = std::make_shared<Letter<std::optional<std::string>>>(loop_, weak_from_this());
   streaming_ = &exchange;
   watch_for_hang_up();
   bool whole = false;
   while (true) {
-    slot->ready = false;
-    reply.stream->next([slot, stream = reply.stream, loop = loop_,
-                        weak = weak_from_this()](std::optional<std::string> bytes) {
-      boost::asio::post(loop->io(), [slot, weak, bytes = std::move(bytes)]() mutable {
-        slot->bytes = std::move(bytes);
-        slot->ready = true;
-        if (const auto self = weak.lock()) self->wake();
-      });
+    reply.stream->next([letter, stream = reply.stream](std::optional<std::string> bytes) {
+      letter->send(std::move(bytes));
     });
     bool lost = false;
-    while (!slot->ready && !lost) {
+    while (!letter->here() && !lost) {
       co_await wait_to_be_woken();
       lost = hung_up_ || overdue_ || cut_ || exchange.revoked();
       const bool silent = Loop::now() - last_write_ >= times_.heartbeat && !reply.stream->heartbeat().empty();
-      if (!slot->ready && !lost && silent) lost = !co_await write(frame(reply.stream->heartbeat()));
+      if (!letter->here() && !lost && silent) lost = !co_await write(frame(reply.stream->heartbeat()));
     }
     if (lost || cut_ || exchange.revoked()) break;
-    if (!slot->bytes) {
+    const std::optional<std::string> bytes = letter->take();
+    if (!bytes) {
       whole = !chunked || co_await write("0\r\n\r\n");
       break;
     }
-    if (!slot->bytes->empty() && !co_await write(frame(*slot->bytes))) break;
+    if (!bytes->empty() && !co_await write(frame(*bytes))) break;
   }
   streaming_ = nullptr;
   boost::system::error_code ignored;
@@ -314,11 +322,23 @@ Task<bool> Connection::write(std::string_view first, std::string_view second) {
 }
 
 Task<void> Connection::wait_to_be_woken() {
-  boost::system::error_code cancelled;
-  co_await woken_.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, cancelled));
+  return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
+      [this](auto handler) { sleeper_.emplace(std::move(handler)); }, boost::asio::use_awaitable);
 }
 
-void Connection::wake() { woken_.cancel(); }
+void Connection::wake() {
+  if (!sleeper_) return;
+  auto sleeper = *std::move(sleeper_);
+  sleeper_.reset();
+  boost::asio::post(loop_->io(), std::move(sleeper));
+}
+
+void Connection::wake_now() {
+  if (!sleeper_) return;
+  auto sleeper = *std::move(sleeper_);
+  sleeper_.reset();
+  sleeper();
+}
 
 void Connection::watch_for_hang_up() {
   Socket& socket = transport_->socket();

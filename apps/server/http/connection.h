@@ -23,6 +23,7 @@
 #include <vector>
 
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "http/loop.h"
 #include "http/request_reader.h"
@@ -41,6 +42,37 @@ struct ConnectionTimes {
   std::chrono::milliseconds heartbeat = std::chrono::seconds(15);
 };
 
+// One value at a time from any thread for a connection, which is woken when it is there.
+template <class T>
+class Letter final : public Delivery, public std::enable_shared_from_this<Letter<T>> {
+ public:
+  Letter(std::shared_ptr<Loop> loop, std::weak_ptr<Connection> to)
+      : loop_(std::move(loop)), to_(std::move(to)) {}
+
+  // Once, until it is taken. From any thread. `keep` is let go on the loop's thread, where a connection has
+  // to end.
+  void send(T value, std::shared_ptr<Connection> keep = nullptr) {
+    value_ = std::move(value);
+    keep_ = std::move(keep);
+    loop_->deliver(this->shared_from_this());
+  }
+  void arrive() override;
+
+  // These on the thread of the loop.
+  bool here() const { return here_; }
+  T take() {
+    here_ = false;
+    return std::move(value_);
+  }
+
+ private:
+  const std::shared_ptr<Loop> loop_;
+  const std::weak_ptr<Connection> to_;
+  std::shared_ptr<Connection> keep_;
+  T value_{};
+  bool here_ = false;
+};
+
 class Connection : public LoopLink, public std::enable_shared_from_this<Connection> {
  public:
   Connection(std::shared_ptr<Loop> loop, std::unique_ptr<Transport> transport, Service& service,
@@ -54,6 +86,8 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   void look_after(Moment now);
   void drain();
   void cut();
+  // Lets what sleeps go on within the call, which may end the connection.
+  void wake_now();
 
  private:
   enum class Read : std::uint8_t { kRequest, kEnd, kRefused };
@@ -81,10 +115,6 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
     Moment last_read{};
     bool reader_ended = false;
   };
-  struct Said {
-    bool ready = false;
-    SocketSaid what;
-  };
   Task<bool> serve_socket(const std::shared_ptr<Exchange>& exchange);
   Task<bool> open_socket(const Exchange& exchange, const Reply* reply, std::string_view protocol);
   Task<std::optional<std::string>> read_shown_key();
@@ -92,13 +122,14 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   Task<void> speak(Exchange& exchange);
   Task<void> read_frames();
   Task<void> end_socket();
-  void ask_session(const std::shared_ptr<Said>& said);
+  void ask_session(const std::shared_ptr<Letter<SocketSaid>>& said);
   void look_after_socket(const Exchange& exchange);
 
   std::string head_of(const Exchange& exchange, const Reply& reply, std::optional<std::uint64_t> length,
                       bool keep);
   Task<bool> write(std::string_view first, std::string_view second = {});
   Task<void> wait_to_be_woken();
+  // Soon, on this thread.
   void wake();
   void watch_for_hang_up();
   void carry_over();
@@ -128,8 +159,15 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   // The exchange whose stream is being written.
   Exchange* streaming_ = nullptr;
   std::unique_ptr<OpenSocket> socket_;
-  // Waits for ever; cancelling it wakes run().
-  boost::asio::steady_timer woken_;
+  // Of run(), while it waits to be woken.
+  std::optional<boost::asio::async_result<boost::asio::use_awaitable_t<>, void()>::handler_type> sleeper_;
 };
+
+template <class T>
+void Letter<T>::arrive() {
+  here_ = true;
+  const std::shared_ptr<Connection> kept = std::move(keep_);
+  if (const auto connection = to_.lock()) connection->wake_now();
+}
 
 }  // namespace tertulia::server

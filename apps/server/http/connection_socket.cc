@@ -138,7 +138,7 @@ Task<void> Connection::speak(Exchange& exchange) {
   boost::asio::co_spawn(
       loop_->io(), [self = shared_from_this()]() -> Task<void> { co_await self->read_frames(); },
       boost::asio::detached);
-  auto said = std::make_shared<Said>();
+  const auto said = std::make_shared<Letter<SocketSaid>>(loop_, weak_from_this());
   bool asked = false;
   while (!open.wire.finished() || open.wire.has_output()) {
     if (hung_up_ || overdue_ || cut_) break;
@@ -146,15 +146,15 @@ Task<void> Connection::speak(Exchange& exchange) {
       asked = true;
       ask_session(said);
     }
-    if (!said->ready && !open.wire.has_output()) {
+    if (!said->here() && !open.wire.has_output()) {
       co_await wait_to_be_woken();
       look_after_socket(exchange);
     }
-    if (said->ready) {
-      said->ready = asked = false;
-      if (said->what.message) open.wire.send(*said->what.message);
-      if (said->what.close) open.wire.close(*said->what.close, said->what.reason);
-      said->what = {};
+    if (said->here()) {
+      asked = false;
+      const SocketSaid what = said->take();
+      if (what.message) open.wire.send(*what.message);
+      if (what.close) open.wire.close(*what.close, what.reason);
     }
     if (open.wire.has_output()) {
       if (!co_await write(open.wire.take_output())) break;
@@ -167,14 +167,8 @@ Task<void> Connection::speak(Exchange& exchange) {
   streaming_ = nullptr;
 }
 
-void Connection::ask_session(const std::shared_ptr<Said>& said) {
-  socket_->session->next([said, loop = loop_, weak = weak_from_this()](SocketSaid what) {
-    boost::asio::post(loop->io(), [said, weak, what = std::move(what)]() mutable {
-      said->what = std::move(what);
-      said->ready = true;
-      if (const auto self = weak.lock()) self->wake();
-    });
-  });
+void Connection::ask_session(const std::shared_ptr<Letter<SocketSaid>>& said) {
+  socket_->session->next([said](SocketSaid what) { said->send(std::move(what)); });
 }
 
 void Connection::look_after_socket(const Exchange& exchange) {

@@ -181,10 +181,8 @@ void HttpServer::Impl::close_acceptor() {
 }
 
 bool HttpServer::Impl::wait_for_connections(milliseconds at_most) const {
-  const auto until = std::chrono::steady_clock::now() + at_most;
-  while (connections() > 0 && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(milliseconds(2));
-  }
+  const Moment until = Loop::now() + at_most;
+  for (const auto& loop : loops_) loop->wait_until_empty(until);
   return connections() == 0;
 }
 
@@ -204,6 +202,7 @@ void HttpServer::Impl::stop() {
   for (const auto& loop : loops_) loop->io().stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  for (const auto& loop : loops_) loop->close_inbox();
 }
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -2,6 +2,9 @@
 
 #include <array>
 #include <ctime>
+#include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "http/connection.h"
 
@@ -53,6 +56,48 @@ void Loop::cut() {
 void Loop::link(Connection& connection) {
   connections_.fetch_add(1, std::memory_order_relaxed);
   list_->push_back(connection);
+}
+
+void Loop::unlinked() {
+  if (connections_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  // Whoever looked before waits by now.
+  {
+    const MutexLock lock(mutex_);
+  }
+  emptied_.notify_all();
+}
+
+void Loop::wait_until_empty(Moment until) {
+  MutexLock lock(mutex_);
+  while (connections() > 0 && now() < until) {
+    emptied_.wait_until(mutex_, std::chrono::ceil<std::chrono::microseconds>(until));
+  }
+}
+
+void Loop::deliver(std::shared_ptr<Delivery> delivery) {
+  {
+    MutexLock lock(mutex_);
+    if (closed_) return;
+    inbox_.push_back(std::move(delivery));
+    if (inbox_.size() > 1) return;
+  }
+  boost::asio::post(io_, [this] { take_in(); });
+}
+
+void Loop::take_in() {
+  std::vector<std::shared_ptr<Delivery>> came;
+  {
+    MutexLock lock(mutex_);
+    came.swap(inbox_);
+  }
+  for (const std::shared_ptr<Delivery>& delivery : came) delivery->arrive();
+}
+
+void Loop::close_inbox() {
+  std::vector<std::shared_ptr<Delivery>> dropped;
+  MutexLock lock(mutex_);
+  closed_ = true;
+  dropped.swap(inbox_);
 }
 
 std::string_view Loop::date_line() {

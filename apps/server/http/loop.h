@@ -1,5 +1,5 @@
 // A Loop: one I/O thread with its connections. What belongs to a connection is touched by this thread only,
-// so nothing of it needs a lock.
+// so nothing of it needs a lock; what other threads have for it comes as a Delivery.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/intrusive/list.hpp>
+
+#include "tertulia/base/thread_annotations.h"
 
 namespace tertulia::server {
 
@@ -21,6 +24,14 @@ using Moment = std::chrono::steady_clock::time_point;
 
 // Links a connection into the list of its loop; unlinks itself.
 using LoopLink = boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+// Something for a connection from another thread.
+class Delivery {
+ public:
+  virtual ~Delivery() = default;
+  // On the thread of the loop.
+  virtual void arrive() = 0;
+};
 
 // Shared, because a handler that answers late may hold it when the server is already gone.
 class Loop : public std::enable_shared_from_this<Loop> {
@@ -42,14 +53,23 @@ class Loop : public std::enable_shared_from_this<Loop> {
   void cut();
 
   void link(Connection& connection);
-  std::size_t connections() const { return connections_.load(std::memory_order_relaxed); }
-  void unlinked() { connections_.fetch_sub(1, std::memory_order_relaxed); }
+  std::size_t connections() const { return connections_.load(std::memory_order_acquire); }
+  void unlinked();
+  // Blocks until there is no connection any more, or until then. From any other thread.
+  void wait_until_empty(Moment until);
+
+  // From any thread. What comes while the loop is busy arrives together: an event for a hundred readers wakes
+  // it once.
+  void deliver(std::shared_ptr<Delivery> delivery);
+  // Nothing arrives any more. When the loop's thread has ended.
+  void close_inbox();
 
   // "Date: …\r\n", made once a second.
   std::string_view date_line();
 
  private:
   void sweep();
+  void take_in();
 
   boost::asio::io_context io_;
   boost::asio::steady_timer sweep_timer_;
@@ -59,6 +79,10 @@ class Loop : public std::enable_shared_from_this<Loop> {
   Moment date_made_{};
   struct List;
   std::unique_ptr<List> list_;
+  Mutex mutex_;
+  CondVar emptied_;
+  std::vector<std::shared_ptr<Delivery>> inbox_ TERTULIA_GUARDED_BY(mutex_);
+  bool closed_ TERTULIA_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tertulia::server

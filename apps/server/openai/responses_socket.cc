@@ -144,6 +144,8 @@ void ResponsesSocket::begin(const std::string& message) {
 }
 
 Result<void> ResponsesSocket::create(const std::string& message) {
+  // A request like one that came by itself.
+  TERTULIA_TRY(services_.admit_again(principal_));
   TERTULIA_TRY_AS(const Json json, parse_json(message));
   TERTULIA_TRY_AS(const JsonObject* body, as_object(json, "the message"));
   const Fields in(*body);

@@ -1,5 +1,6 @@
 #include "trace/tracing.h"
 
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -16,7 +17,12 @@ std::int64_t counted(std::uint64_t number) { return static_cast<std::int64_t>(nu
 
 class TracingMiddleware final : public Middleware {
  public:
-  TracingMiddleware(std::shared_ptr<SpanSink> sink, Env& env) : sink_(std::move(sink)), env_(env) {}
+  TracingMiddleware(std::shared_ptr<SpanSink> sink, Env& env, std::optional<RequestTrace> request = {})
+      : sink_(std::move(sink)), env_(env), request_(request) {}
+
+  MiddlewarePtr within(const RequestTrace& request) const {
+    return std::make_shared<TracingMiddleware>(sink_, env_, request);
+  }
 
   std::string_view name() const override { return "tracing"; }
 
@@ -88,8 +94,10 @@ class TracingMiddleware final : public Middleware {
     Instant at;
   };
 
+  TraceId trace_of_turn(const TurnId& turn) const { return request_ ? request_->trace : trace_of(turn); }
+
   Span begin(const TurnInfo& turn, SpanKind kind) {
-    Span span{.trace = trace_of(turn.turn), .id = new_span_id(env_.random()), .kind = kind};
+    Span span{.trace = trace_of_turn(turn.turn), .id = new_span_id(env_.random()), .kind = kind};
     span.begun = env_.clock().now();
     MutexLock lock(mutex_);
     if (const auto found = open_.find(turn.turn); found != open_.end()) span.parent = found->second.id;
@@ -123,7 +131,8 @@ class TracingMiddleware final : public Middleware {
       open = found->second;
       open_.erase(found);
     }
-    Span span{.trace = trace_of(info.turn), .id = open.id, .name = "invoke_agent " + info.agent.text()};
+    Span span{.trace = trace_of_turn(info.turn), .id = open.id, .name = "invoke_agent " + info.agent.text()};
+    if (request_) span.parent = request_->own;
     span.begun = open.begun;
     span.took = env_.clock().instant() - open.at;
     span.attributes = {{"gen_ai.operation.name", "invoke_agent"},
@@ -140,11 +149,24 @@ class TracingMiddleware final : public Middleware {
 
   const std::shared_ptr<SpanSink> sink_;
   Env& env_;
+  const std::optional<RequestTrace> request_;
   Mutex mutex_;
   std::unordered_map<TurnId, Open> open_ TERTULIA_GUARDED_BY(mutex_);
 };
 
 }  // namespace
+
+AgentDefinitionPtr traced(const AgentDefinitionPtr& agent, const RequestTrace& request) {
+  auto derived = std::make_shared<AgentDefinition>(*agent);
+  bool any = false;
+  for (MiddlewarePtr& middleware : derived->middleware) {
+    const auto* tracing = dynamic_cast<const TracingMiddleware*>(middleware.get());
+    if (tracing == nullptr) continue;
+    middleware = tracing->within(request);
+    any = true;
+  }
+  return any ? AgentDefinitionPtr(std::move(derived)) : agent;
+}
 
 TraceId trace_of(const TurnId& turn) { return turn.uuid().bytes(); }
 

@@ -1,6 +1,7 @@
-// What was said in conversations that have ended, found by its meaning, below the ones that the search finds by name.
+// What was said, below the conversations that the search finds by name: messages that have the words, and conversations that have
+// ended and mean the same.
 import { useEffect, useState } from 'preact/hooks';
-import { searchEpisodes, type FoundEpisode } from './memory/calls.ts';
+import { searchEpisodes, searchMessages } from './memory/calls.ts';
 import { goTo } from './state/place.ts';
 import { sessions, titleOf } from './state/session_list.ts';
 
@@ -9,17 +10,31 @@ const kLeastLetters = 3;
 const kNear = 0.2;
 const kPause = 300;
 
+interface Said {
+  id: string;
+  session: string;
+  branch: string;
+  index: number;
+  words?: string;
+}
+
+async function find(query: string): Promise<Said[]> {
+  // The names are found all the same where neither is to be had.
+  const [messages, episodes] = await Promise.all([searchMessages(query).catch(() => []), searchEpisodes(query).catch(() => [])]);
+  const said = messages.map(({ id, session, branch, index, excerpt }) => ({ id, session, branch, index, words: excerpt }));
+  const told = new Set(said.map(({ session }) => session));
+  const meant = episodes.filter(({ episode, score }) => score >= kNear && !told.has(episode.session));
+  return [...said, ...meant.map(({ episode, quotes }) => ({ id: episode.id, session: episode.session, branch: episode.branch, index: episode.first, words: quotes?.[0] ?? episode.summary }))];
+}
+
 export function SaidBefore({ query, chosen }: { query: string; chosen: () => void }) {
-  const [found, setFound] = useState<FoundEpisode[]>([]);
+  const [found, setFound] = useState<Said[]>([]);
   const words = query.trim();
   useEffect(() => {
     setFound([]);
     if (words.length < kLeastLetters) return;
     let wanted = true;
-    const timer = setTimeout(() => {
-      // The names are found all the same where there is no memory.
-      searchEpisodes(words).then((all) => wanted && setFound(all.filter((one) => one.score >= kNear)), () => {});
-    }, kPause);
+    const timer = setTimeout(() => void find(words).then((all) => wanted && setFound(all)), kPause);
     return () => {
       wanted = false;
       clearTimeout(timer);
@@ -30,13 +45,13 @@ export function SaidBefore({ query, chosen }: { query: string; chosen: () => voi
     <section aria-label="Said before">
       <h2>Said before</h2>
       <ul>
-        {found.map(({ episode, quotes }) => {
-          const session = sessions.value.find((other) => other.id === episode.session);
+        {found.map((said) => {
+          const session = sessions.value.find((other) => other.id === said.session);
           return (
-            <li key={episode.id} class="said-before">
-              <button type="button" onClick={() => (goTo(episode.session, episode.branch, episode.first), chosen())}>
-                <span>{session ? titleOf(session) : episode.session}</span>
-                <small>{quotes?.[0] ?? episode.summary}</small>
+            <li key={said.id} class="said-before">
+              <button type="button" onClick={() => (goTo(said.session, said.branch, said.index), chosen())}>
+                <span>{session ? titleOf(session) : said.session}</span>
+                <small>{said.words}</small>
               </button>
             </li>
           );

@@ -89,6 +89,14 @@ export class Tertulia {
   messages(session: string, query: { branch?: string; limit?: number; before?: number; from?: number } = {}) {
     return this.json<t.MessagePage>(`/sessions/${seg(session)}/messages`, { query });
   }
+  // Words in the latest conversations; the last word may be the beginning of one.
+  searchMessages(body: { query: string; limit?: number }): Promise<{ messages: t.FoundMessage[] }> {
+    return this.json('/messages/search', { method: 'POST', body });
+  }
+  // Erases it with everything that came from it: facts, episodes, summaries, copies on other branches.
+  eraseMessage(session: string, message: string): Promise<t.ErasedMessage> {
+    return this.json(`/sessions/${seg(session)}/messages/${seg(message)}`, { method: 'DELETE' });
+  }
 
   // Turns
   // Sends a message and streams the turn. Every attempt has the same idempotency key, so a connection that
@@ -197,8 +205,8 @@ export class Tertulia {
   searchMemory(body: t.MemorySearch): Promise<{ items: t.MemoryItem[] }> {
     return this.json('/memory/search', { method: 'POST', body });
   }
-  facts(query: { collection?: string; as_of?: string; all?: boolean } = {}): Promise<{ facts: t.Fact[] }> {
-    return this.json('/memory/facts', { query });
+  facts(query: { collection?: string; as_of?: string; all?: boolean; limit?: number; cursor?: string } = {}) {
+    return this.json<{ facts: t.Fact[]; next?: string }>('/memory/facts', { query });
   }
   addFact(body: { text: string; collection?: string; valid_from?: string; sources?: string[] }) {
     return this.json<{ fact: t.Fact; known: boolean; superseded: string[] }>('/memory/facts', { method: 'POST', body });

@@ -296,6 +296,26 @@ export interface Removed {
   prompt_parts?: number;
 }
 
+export interface FoundMessage {
+  session: string;
+  branch: string;
+  index: number;
+  id: string;
+  role: 'user' | 'assistant';
+  time: string;
+  excerpt: string;
+}
+
+// How much of each is gone.
+export interface ErasedMessage {
+  messages: number;
+  episodes: number;
+  summaries: number;
+  items: number;
+  prompt_parts: number;
+  records: number;
+}
+
 export type MemoryKind = 'chunk' | 'fact' | 'turn';
 
 export interface MemoryItem {

@@ -588,7 +588,6 @@ TEST_F(GraphTest, AFanInDoesNotWaitForANodeThatWasPassedOver) {
   EXPECT_THAT(outputs_of(workflows->run(workflow, "x").result().value()), ElementsAre("join: [xB]"));
 }
 
-<<<<<<< HEAD
 TEST_F(GraphTest, ARunThatFailedTellsWhoseFaultItWasBeforeItTellsThatItFailed) {
   Node a = make_node<std::string>("a", [](const std::string&) -> Result<std::string> {
     return Error(ErrorCode::kModelUnavailable, "never");
@@ -601,7 +600,4 @@ TEST_F(GraphTest, ARunThatFailedTellsWhoseFaultItWasBeforeItTellsThatItFailed) {
 }
 
 }  // namespace graph_test
-=======
-}  // namespace
->>>>>>> w-flow
 }  // namespace tertulia

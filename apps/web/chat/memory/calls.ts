@@ -1,5 +1,5 @@
 // What the page asks of memory, each with the collection that it is about.
-import type { Episode, Fact, Job, MemoryItem, Procedure } from '../../shared/client.ts';
+import type { Episode, Fact, FoundMessage, Job, MemoryItem, Procedure } from '../../shared/client.ts';
 import { asking, server } from '../state/server.ts';
 
 export interface FoundEpisode {
@@ -20,7 +20,15 @@ export const collections = async () => (await asking(server.collections())).coll
 export const forgetCollection = (id: string) => asking(server.deleteCollection(id));
 
 // Also those that hold no longer.
-export const facts = async (collection: string) => (await asking(server.facts({ collection, all: true }))).facts;
+export async function facts(collection: string): Promise<Fact[]> {
+  const all: Fact[] = [];
+  for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+    const page = await asking(server.facts({ collection, all: true, ...(cursor && { cursor }) }));
+    all.push(...page.facts);
+    cursor = page.next;
+  }
+  return all;
+}
 export const addFact = (text: string) => asking(server.addFact({ text }));
 export const forgetFact = (fact: Fact) => asking(server.forgetFact(fact.id, fact.collection));
 
@@ -34,6 +42,7 @@ export const search = async (query: string, from: string[]) => (await asking(ser
 
 export const episodes = (cursor?: string) => asking(server.episodes({ limit: 50, ...(cursor && { cursor }) }));
 export const searchEpisodes = async (query: string): Promise<FoundEpisode[]> => (await asking(server.searchEpisodes({ query, top_k: 5 }))).episodes;
+export const searchMessages = async (query: string): Promise<FoundMessage[]> => (await asking(server.searchMessages({ query, limit: 20 }))).messages;
 export const forgetEpisode = (id: string) => asking(server.forgetEpisode(id));
 
 export const procedures = async (agent?: string): Promise<AgentProcedure[]> => (await asking(server.procedures(agent))).procedures.map((one) => ({ ...one, agent }));

@@ -82,19 +82,19 @@ Result<std::vector<SessionSummary>> newer_ones(Connection& connection, TenantKey
 }
 
 constexpr const char* kUnfinished =
-    "SELECT s.id, s.tenant, s.owner, s.name, s.last_activity, s.revision FROM sessions s "
+    "SELECT s.id, s.last_activity, s.revision FROM sessions s "
     "WHERE EXISTS (SELECT 1 FROM records r WHERE r.session=s.id AND r.kind=0)";
 constexpr const char* kIdle =
-    "SELECT id, tenant, owner, name, last_activity, revision FROM sessions WHERE last_activity<?1 AND "
-    "(?2<0 OR status=?2)";
+    "SELECT id, last_activity, revision FROM sessions WHERE last_activity<?1 AND (?2<0 OR status=?2)";
+constexpr const char* kNamed = "SELECT id, tenant, owner, name FROM sessions WHERE id=?";
 
 // A session by its place in the listing. What else there is to know of it is read if the page comes to it.
 struct Candidate {
-  SessionCursor place;
+  Time last_activity{};
   std::int64_t row = 0;
 };
 
-// Those of every tenant that may be wanted, in order.
+// Those of every tenant that may be wanted, the latest activity first.
 Result<std::vector<Candidate>> candidates_everywhere(Connection& connection, const SessionQuery& query,
                                                      const NewerActivities& newer) {
   std::vector<Candidate> found;
@@ -106,16 +106,34 @@ Result<std::vector<Candidate>> candidates_everywhere(Connection& connection, con
   while (true) {
     TERTULIA_TRY_AS(const bool there, select.step());
     if (!there) break;
-    TERTULIA_TRY_AS(SessionKey key, key_in(select));
-    Candidate candidate{{time_of(select.integer(4)), std::move(key)}, select.integer(0)};
+    Candidate candidate{time_of(select.integer(1)), select.integer(0)};
     const auto busy = newer.find(candidate.row);
-    if (busy != newer.end() && static_cast<std::int64_t>(number(busy->second.revision)) > select.integer(5)) {
-      candidate.place.last_activity = busy->second.last_activity;
+    if (busy != newer.end() && static_cast<std::int64_t>(number(busy->second.revision)) > select.integer(2)) {
+      candidate.last_activity = busy->second.last_activity;
     }
-    found.push_back(std::move(candidate));
+    found.push_back(candidate);
   }
-  std::ranges::sort(found, {}, &Candidate::place);
+  std::ranges::sort(found, std::ranges::greater(), &Candidate::last_activity);
   return found;
+}
+
+// What is to be said of a candidate; none if it has gone meanwhile.
+Result<std::optional<SessionSummary>> summary_of_candidate(Connection& connection, TenantKeys& keys,
+                                                           const Candidate& candidate,
+                                                           const NewerActivities& newer) {
+  TERTULIA_TRY_AS(Query select, connection.query(kNamed));
+  TERTULIA_TRY_AS(const bool there, select.bind(candidate.row).step());
+  if (!there) return std::optional<SessionSummary>();
+  TERTULIA_TRY_AS(const SessionKey key, key_in(select));
+  TERTULIA_TRY_AS(std::optional<SessionSummary> summary,
+                  summary_at(connection, keys, candidate.row, key, candidate.last_activity));
+  if (!summary) return summary;
+  summary->last_activity = candidate.last_activity;
+  const auto busy = newer.find(candidate.row);
+  if (busy != newer.end() && busy->second.revision > summary->revision) {
+    summary->revision = busy->second.revision;
+  }
+  return summary;
 }
 
 // Looks at every session of every tenant. For the unfinished ones this is done once in the life of a process:
@@ -123,27 +141,32 @@ Result<std::vector<Candidate>> candidates_everywhere(Connection& connection, con
 Result<SessionPage> list_everywhere(Connection& connection, TenantKeys& keys, const SessionQuery& query,
                                     const NewerActivities& newer) {
   TERTULIA_TRY_AS(const std::vector<Candidate> found, candidates_everywhere(connection, query, newer));
-  auto candidate = found.begin();
+  auto at = found.begin();
+  std::optional<SessionCursor> cursor;
   if (!query.cursor.empty()) {
-    TERTULIA_TRY_AS(const SessionCursor after, SessionCursor::parse(query.cursor));
-    candidate = std::ranges::upper_bound(found, after, {}, &Candidate::place);
+    TERTULIA_TRY_AS(cursor, SessionCursor::parse(query.cursor));
+    at = std::ranges::lower_bound(found, cursor->last_activity, std::ranges::greater(),
+                                  &Candidate::last_activity);
   }
   SessionPage page;
-  for (; candidate != found.end(); ++candidate) {
-    const auto& [place, row] = *candidate;
-    TERTULIA_TRY_AS(std::optional<SessionSummary> summary,
-                    summary_at(connection, keys, row, place.key, place.last_activity));
-    if (!summary) continue;
-    if (const auto busy = newer.find(row); busy != newer.end() && busy->second.revision > summary->revision) {
-      summary->last_activity = busy->second.last_activity;
-      summary->revision = busy->second.revision;
+  while (at != found.end()) {
+    // Those of the same moment come in the order of their keys.
+    std::vector<SessionSummary> moment;
+    const Time time = at->last_activity;
+    for (; at != found.end() && at->last_activity == time; ++at) {
+      TERTULIA_TRY_AS(std::optional<SessionSummary> summary,
+                      summary_of_candidate(connection, keys, *at, newer));
+      if (summary) moment.push_back(*std::move(summary));
     }
-    if (!matches(query, *summary)) continue;
-    if (page.sessions.size() == query.limit) {
-      page.next = cursor_of(page.sessions.back()).text();
-      break;
+    std::ranges::sort(moment, {}, &SessionSummary::key);
+    for (SessionSummary& summary : moment) {
+      if ((cursor && cursor_of(summary) <= *cursor) || !matches(query, summary)) continue;
+      if (page.sessions.size() == query.limit) {
+        page.next = cursor_of(page.sessions.back()).text();
+        return page;
+      }
+      page.sessions.push_back(std::move(summary));
     }
-    page.sessions.push_back(*std::move(summary));
   }
   return page;
 }

@@ -1,4 +1,6 @@
 // Listing sessions and paging through records.
+#include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -255,6 +257,31 @@ void other_queries(std::vector<StoreCase>& cases) {
                      t.expect(list(t.store(), query).value().sessions.size() == 1, "of one tenant");
                      query.status = SessionStatus::kClosed;
                      t.expect(list(t.store(), query).value().sessions.empty(), "none is closed");
+                   }});
+  cases.push_back({"query", "pages of idle sessions of every tenant join to the whole list", [](Trial& t) {
+                     Names made;
+                     for (int i = 0; i < 7; ++i) {
+                       SessionKey key = Trial::key("s" + std::to_string(i));
+                       if (i % 2 == 1) key.tenant = TenantId::parse("elsewhere").value();
+                       t.create(key);
+                       made.push_back(key.text());
+                     }
+                     SessionQuery query{.tenant = {}, .idle_since = Time::max(), .limit = 2};
+                     Names found;
+                     std::vector<Time> times;
+                     do {
+                       const SessionPage page = list(t.store(), query).value();
+                       t.expect(page.sessions.size() <= query.limit, "a page has no more than its limit");
+                       for (const SessionSummary& session : page.sessions) {
+                         found.push_back(session.key.text());
+                         times.push_back(session.last_activity);
+                       }
+                       query.cursor = page.next;
+                     } while (!query.cursor.empty());
+                     t.expect(std::ranges::is_sorted(times, std::ranges::greater()), "the latest first");
+                     std::ranges::sort(made);
+                     std::ranges::sort(found);
+                     t.expect(found == made, "each of them once");
                    }});
 }
 
