@@ -82,7 +82,7 @@ Method ours(std::shared_ptr<Embedder> embedder) {
   };
 }
 
-// Words alone: no neighbours, no speakers, no times.
+// Words alone: no neighbours, no speakers, no times, no other words.
 Method plain_words() {
   return [](const LocomoConversation& conversation) -> Finder {
     auto index = std::make_shared<HybridIndex>();
@@ -90,7 +90,7 @@ Method plain_words() {
       index->add({.id = turn.id, .text = turn.speaker + ": " + turn.text}).value();
     }
     return [index](const LocomoQuestion& question) {
-      return ids_of(index->search({.text = question.text, .top_k = kTop}));
+      return ids_of(index->search({.text = question.text, .top_k = kTop, .related = false}));
     };
   };
 }

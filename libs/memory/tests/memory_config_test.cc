@@ -156,7 +156,9 @@ TEST_F(MemoryConfigTest, SemanticEnabledTopKAndMinScore) {
 }
 
 TEST_F(MemoryConfigTest, SemanticHybrid) {
-  know("Ticket QX-4711 was closed by the harbour master after a long debate");
+  know(
+      "Ticket 4711 was closed by the harbour master after a long debate about money, boats, weather, dinner "
+      "and the new paint of the old lighthouse");
   config.semantic_min_score = 0.5;
   EXPECT_EQ(shown("4711", Tier::kKnowledge), 0U) << "a number means little";
   config.semantic_hybrid = true;
