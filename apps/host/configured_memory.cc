@@ -2,10 +2,27 @@
 
 #include <utility>
 
+#include "tertulia/memory/model_extractor.h"
+
+#include "host.h"
+
 namespace tertulia {
 
 Result<std::shared_ptr<Embedder>> configured_embedder(const Config& config) {
-  if (config.string("memory.embedder") != "minilm") return static_embedder();
+  const std::string kind = config.string("memory.embedder");
+  if (kind == "static") return static_embedder();
+  if (kind == "http") {
+    if (config.string("memory.http.url").empty() || config.string("memory.http.model").empty()) {
+      return Error(ErrorCode::kBadConfig,
+                   "memory.embedder = \"http\" needs memory.http.url and memory.http.model");
+    }
+    HttpEmbedderOptions options{
+        .model = config.string("memory.http.model"),
+        .dimensions = static_cast<std::size_t>(config.integer("memory.http.dimensions"))};
+    options.provider.base_url = config.string("memory.http.url");
+    options.provider.key = config.secret("memory.http.key");
+    return cached_embedder(http_embedder(std::move(options)));
+  }
   auto minilm = minilm_embedder();
   if (!minilm) return std::move(minilm).error().in("memory.embedder");
   return minilm;
@@ -18,6 +35,20 @@ RuleBook rules_of(const HostPlan& plan) {
     if (id == "default") book.others = rules_of(agent.spec);
   }
   return book;
+}
+
+Result<std::optional<ConfiguredModel>> memory_model(const Config& config, const HostPlan& plan,
+                                                    const Environment& environment, Env& env) {
+  const std::string name = config.string("memory.model");
+  if (name.empty()) return std::optional<ConfiguredModel>();
+  auto model = configured_model(plan, name, environment, env);
+  if (!model) return std::move(model).error().in("memory.model");
+  return std::optional<ConfiguredModel>(*std::move(model));
+}
+
+MakeExtractor extractor_of(const std::optional<ConfiguredModel>& model) {
+  if (!model) return {};
+  return [made = *model] { return model_extractor(made.model, made.name); };
 }
 
 }  // namespace tertulia

@@ -6,6 +6,7 @@
 #include "tertulia/base/nearest.h"
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
+#include "tertulia/memory/model_summariser.h"
 #include "tertulia/tools/builtin_tools.h"
 #include "tertulia/tools/fetch_tool.h"
 #include "tertulia/tools/file_tools.h"
@@ -110,7 +111,10 @@ Result<void> Host::open_memory(const Config& config, const HostOptions& options)
     scope.shared.insert(scope.shared.end(), others.shared.begin(), others.shared.end());
     scopes.emplace(plan.spec.id, std::move(scope));
   }
-  memory_->add_source(knowledge_source(semantic_, store_, std::move(scopes), others));
+  TERTULIA_TRY_AS(const std::optional<ConfiguredModel> model,
+                  memory_model(config, plan_, options.environment, *options.env));
+  if (model) memory_->episodic().set_summariser(model_summariser(model->model, model->name));
+  memory_->add_source(knowledge_source(semantic_, store_, std::move(scopes), others, extractor_of(model)));
   // Before anybody talks: a session of which messages were being erased may be on its way back.
   if (const Result<std::size_t> finished = memory_->finish_erasing(); !finished) {
     Log().component("memory").warn("erasing could not be finished",

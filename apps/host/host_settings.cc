@@ -66,8 +66,18 @@ Settings host_settings(const Environment& environment) {
       "Beside text: images, or images and files such as PDF. known: as is known of its name."));
   settings.add(
       Setting::secret("model.key", "The key of the provider (else OPENAI_API_KEY, ANTHROPIC_API_KEY)."));
-  settings.add(Setting::choice("memory.embedder", "static", {"static", "minilm"},
+  settings.add(Setting::choice("memory.embedder", "static", {"static", "minilm", "http"},
                                "How texts become vectors, for memory and `/v1/embeddings`."));
+  settings.add(Setting::string("memory.http.url", "",
+                               "For the embedder http: an OpenAI-style address, without /embeddings."));
+  settings.add(Setting::string("memory.http.model", "", "For the embedder http: the model."));
+  settings.add(Setting::integer("memory.http.dimensions", 1'536, 1, 65'536,
+                                "For the embedder http: how many numbers its vectors have."));
+  settings.add(Setting::secret("memory.http.key", "For the embedder http: the key, if it wants one."));
+  settings.add(
+      Setting::string("memory.model", "",
+                      "A name of [models], or a provider and a model, that is asked for summaries of "
+                      "ended conversations, and for facts where agents learn. Not given: nobody is."));
   settings.add(Setting::strings(
       "memory.shared", {}, "Shared collections that every agent recalls from: \"shop\" is `shared.shop`."));
   add_tool_settings(settings);

@@ -82,7 +82,7 @@ Method ours(std::shared_ptr<Embedder> embedder) {
   };
 }
 
-// Words alone: no neighbours, no speakers, no times.
+// Words alone: no neighbours, no speakers, no times, no other words.
 Method plain_words() {
   return [](const LocomoConversation& conversation) -> Finder {
     auto index = std::make_shared<HybridIndex>();
@@ -90,7 +90,7 @@ Method plain_words() {
       index->add({.id = turn.id, .text = turn.speaker + ": " + turn.text}).value();
     }
     return [index](const LocomoQuestion& question) {
-      return ids_of(index->search({.text = question.text, .top_k = kTop}));
+      return ids_of(index->search({.text = question.text, .top_k = kTop, .related = false}));
     };
   };
 }
@@ -132,6 +132,8 @@ void measure_recall(std::string_view name, const Method& method,
                      " conversations",
                  lowest->first, "%", "", lowest->second);
     for (const auto& [percent, conversation] : by_conversation) {
+      print_figure("R@10 " + std::string(name) + ", " + conversation + " alone", percent, "%", "",
+                   std::to_string(static_cast<int>(counts[conversation])) + " questions");
       print_figure("R@10 " + std::string(name) + ", all but " + conversation,
                    (by_category[0].sum * 100 - percent * counts[conversation]) /
                        (by_category[0].count - counts[conversation]),
@@ -328,9 +330,9 @@ int main(int argc, char** argv) {
     if (word == "--oracle" && i + 1 < argc) oracle = argv[++i];
     if (word == "--large") graph = 1'000'000;
   }
+  if (!locomo.empty()) measure_locomo(locomo);
   measure_embedders();
   if (!oracle.empty()) measure_likeness(oracle);
   measure_retrieval();
   measure_graph(graph);
-  if (!locomo.empty()) measure_locomo(locomo);
 }

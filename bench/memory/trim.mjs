@@ -17,15 +17,18 @@ for (let n = 0; messages.length < 10_000; n += 3) {
 }
 
 const encoding = getEncoding('o200k_base');
-const tokenCounter = (list) => list.reduce((sum, message) => sum + 4 + encoding.encode(message.content).length, 0);
-const times = [];
-for (let round = 0; round < 1; round += 1) {
-  const start = performance.now();
-  const kept = await trimMessages(messages, { maxTokens: 8_000, strategy: 'last', tokenCounter, startOn: 'human' });
-  times.push((performance.now() - start) / 1000);
-  if (kept.length === 0 || tokenCounter(kept) > 8_000) throw new Error('trimMessages kept the wrong messages');
-}
-const theirs = times[0];
+// trimMessages counts the whole list again for each message that it leaves out. Remembering what a message costs favours
+// it, and lets the run end.
+const costs = new Map();
+const costOf = (text) => {
+  if (!costs.has(text)) costs.set(text, 4 + encoding.encode(text).length);
+  return costs.get(text);
+};
+const tokenCounter = (list) => list.reduce((sum, message) => sum + costOf(message.content), 0);
+const start = performance.now();
+const kept = await trimMessages(messages, { maxTokens: 8_000, strategy: 'last', tokenCounter, startOn: 'human' });
+const theirs = (performance.now() - start) / 1000;
+if (kept.length === 0 || tokenCounter(kept) > 8_000) throw new Error('trimMessages kept the wrong messages');
 const ours = Number(execFileSync(resolve(root, 'build/release/bin/bench_view'), ['--trim', '10000'], { encoding: 'utf8' }));
 console.log(JSON.stringify({ figure: 'view.trim_10000_messages', value: theirs / ours, unit: 'x', goal: '>= 50',
   against: `trimMessages of @langchain/core: ${(theirs * 1000).toFixed(0)} ms, ours ${(ours * 1e6).toFixed(0)} us` }));

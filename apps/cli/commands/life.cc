@@ -10,6 +10,7 @@
 #include "tertulia/base/json.h"
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
+#include "tertulia/memory/model_summariser.h"
 #include "tertulia/store/episode_store.h"
 
 #include "commands.h"
@@ -42,7 +43,11 @@ Result<std::unique_ptr<Memory>> open_memory(const Context& context) {
   const std::shared_ptr<Store> store(std::move(open.store));
   auto memory = std::make_unique<Memory>(
       store, real_env(), tertulia::MemoryOptions{.embedder = embedder, .rules = rules_of(plan)});
-  memory->add_source(knowledge_source(std::make_shared<SemanticMemory>(*store, real_env(), embedder), store));
+  TERTULIA_TRY_AS(const std::optional<ConfiguredModel> model,
+                  memory_model(config, plan, process_environment()));
+  if (model) memory->episodic().set_summariser(model_summariser(model->model, model->name));
+  memory->add_source(knowledge_source(std::make_shared<SemanticMemory>(*store, real_env(), embedder), store,
+                                      {}, {}, extractor_of(model)));
   return memory;
 }
 

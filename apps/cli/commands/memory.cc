@@ -19,6 +19,7 @@
 #include "commands.h"
 #include "host/collections.h"
 #include "host/configured_memory.h"
+#include "host/iso_time.h"
 #include "open_store.h"
 #include "settings.h"
 #include "words.h"
@@ -35,6 +36,7 @@ struct MemoryOptions {
   std::vector<std::string> items;
   std::string source;
   std::size_t top = 5;
+  std::string as_of;
   // Of episodes.
   std::string archive;
   std::string forget;
@@ -135,12 +137,22 @@ Result<void> add(const MemoryOptions& options, const Context& context) {
   return {};
 }
 
+// A day ("2026-11-16", its end is meant) or a moment. None if nothing was given.
+Result<std::optional<Time>> time_of(const std::string& text) {
+  if (text.empty()) return std::optional<Time>();
+  const std::optional<Time> time = parse_iso_time(text.size() == 10 ? text + "T23:59:59Z" : text);
+  if (time) return time;
+  return Error(ErrorCode::kOutOfRange,
+               "'" + one_line(text) + "' is no time; write 2026-11-16 or 2026-11-16T18:30:00Z");
+}
+
 Result<void> search(const MemoryOptions& options, const Context& context) {
+  TERTULIA_TRY_AS(const std::optional<Time> as_of, time_of(options.as_of));
   TERTULIA_TRY_AS(const CollectionId collection, collection_of(options, context));
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));
   const std::vector<CollectionId> where{collection};
   TERTULIA_TRY_AS(const std::vector<Recalled> found,
-                  opened.memory->recall(where, options.text, {.top_k = options.top}));
+                  opened.memory->recall(where, options.text, {.top_k = options.top, .as_of = as_of}));
   if (found.empty() && !context.out.json) context.out.line("Nothing was found.");
   for (const Recalled& one : found) {
     if (context.out.json) {
@@ -157,6 +169,7 @@ Result<void> search(const MemoryOptions& options, const Context& context) {
 }
 
 Result<void> list_items(const MemoryOptions& options, const Context& context) {
+  TERTULIA_TRY_AS(const std::optional<Time> as_of, time_of(options.as_of));
   TERTULIA_TRY_AS(const CollectionId collection, collection_of(options, context));
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));
   std::vector<std::vector<std::string>> rows;
@@ -164,6 +177,8 @@ Result<void> list_items(const MemoryOptions& options, const Context& context) {
   do {
     TERTULIA_TRY_AS(ItemPage page, opened.memory->list(collection, 100, cursor));
     for (const MemoryItem& item : page.items) {
+      const bool over = item.valid_until && as_of && *item.valid_until <= *as_of;
+      if (as_of && (item.time > *as_of || over)) continue;
       if (context.out.json) {
         JsonObject form{{"item", item.id},
                         {"kind", std::string(name_of(item.kind))},
@@ -296,8 +311,11 @@ void add_memory(CLI::App& app, Context& context) {
   searching->add_option("--top", options->top, "At most this many")
       ->check(CLI::Range(1, 1'000))
       ->capture_default_str();
+  constexpr auto kAsOf = "What was true then: 2026-11-16, or 2026-11-16T18:30:00Z";
+  searching->add_option("--as-of", options->as_of, kAsOf);
   searching->callback([options, &context] { context.run([&] { return search(*options, context); }); });
   CLI::App* listing = add_verb(*command, "list", "List everything that is known", options);
+  listing->add_option("--as-of", options->as_of, kAsOf);
   listing->callback([options, &context] { context.run([&] { return list_items(*options, context); }); });
   CLI::App* forgetting = add_verb(*command, "forget", "Forget items, or a document", options);
   forgetting->add_option("items", options->items, "Their ids");

@@ -144,6 +144,18 @@ TEST_F(HostTest, AnAgentRecallsFromTheCollectionsThatItsTableNames) {
   EXPECT_FALSE(is_shown_knowledge(*host, "guest", "Where do I live?"));
 }
 
+TEST_F(HostTest, SessionsEndAsTheTablesOfTheirAgentsSay) {
+  const auto host = open(
+      "[agents.slow]\nlimits = { idle_timeout = \"2h\" }\n"
+      "memory = { semantic_learning = true, episodic_delete_days = 500 }\n");
+  const RuleBook& book = host->memory()->rules();
+  const SessionRules& slow = book.agents.at("slow");
+  EXPECT_EQ(slow.idle_timeout, std::chrono::hours(2));
+  EXPECT_TRUE(slow.learn_facts);
+  EXPECT_EQ(slow.delete_days, 500U);
+  EXPECT_EQ(book.others, SessionRules());
+}
+
 TEST_F(HostTest, EveryKeyOfAnAgentReachesItsSpec) {
   const HostPlan planned = plan(R"(
 [models.local]

@@ -8,7 +8,7 @@
 #include "tertulia/base/env.h"
 
 namespace tertulia::server {
-namespace {
+namespace trace_parent_test {
 
 std::optional<RequestTrace> read(std::string_view header) {
   return trace_parent_in(header, real_env().random());
@@ -55,5 +55,5 @@ TEST(TraceParent, BelongsToTheThreadForAsLongAsItsScope) {
   EXPECT_EQ(TraceScope::current(), nullptr);
 }
 
-}  // namespace
+}  // namespace trace_parent_test
 }  // namespace tertulia::server

@@ -136,6 +136,9 @@ Result<ErasedMemory> Memory::erase_messages(const SessionKey& key, std::span<con
   if (is_own_session(key.session)) {
     return Error(ErrorCode::kNotPermitted, "session '" + key.session.text() + "' is the program's own");
   }
+  // Looked at before as well: a turn that runs is not to be disturbed.
+  const Result<void> idle = check_no_open_turn(store(), key);
+  if (!idle && idle.error().code() != ErrorCode::kNoSession) return idle.error();
   TERTULIA_TRY_AS(const SessionHold hold, SessionHold::take(store(), key));
   TERTULIA_TRY(bring_back(store(), copy_of(key), key));
   TERTULIA_TRY_AS(EraseEdit plan, EraseEdit::plan(store(), key, messages));

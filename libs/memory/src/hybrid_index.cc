@@ -326,8 +326,10 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
   }
 
   const std::unordered_set<std::string> speakers = impl.speaker_names();
-  const Question question = read_question(
-      query.text, {.speakers = speakers, .languages = impl.languages_present(), .now = query.now});
+  const Question question = read_question(query.text, {.speakers = speakers,
+                                                       .languages = impl.languages_present(),
+                                                       .related = query.related,
+                                                       .now = query.now});
   Search search(query, question, impl.words, impl.sequences, impl.items);
   search.find_by_words();
   for (const Near& near : nearest) search.choose_around(near.label, 1);

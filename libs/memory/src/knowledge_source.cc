@@ -27,11 +27,12 @@ std::string source_of(const Recalled& found) {
 class KnowledgeSource final : public ContextSource {
  public:
   KnowledgeSource(std::shared_ptr<SemanticMemory> semantic, std::shared_ptr<Store> store,
-                  std::map<AgentId, KnowledgeScope> scopes, KnowledgeScope others)
+                  std::map<AgentId, KnowledgeScope> scopes, KnowledgeScope others, MakeExtractor extractor)
       : semantic_(std::move(semantic)),
         store_(std::move(store)),
         scopes_(std::move(scopes)),
-        others_(std::move(others)) {}
+        others_(std::move(others)),
+        extractor_(std::move(extractor)) {}
 
   std::string_view name() const override { return "knowledge"; }
 
@@ -80,7 +81,7 @@ class KnowledgeSource final : public ContextSource {
   // Into what all agents know of the user: it is the user who said it.
   Result<std::size_t> learn(const SessionKey& key, std::span<const Message> messages, bool mask) override {
     TERTULIA_TRY_AS(const CollectionId mine, user_collection(key.tenant, key.owner));
-    TERTULIA_TRY_AS(std::vector<NewFact> facts, rule_extractor()->extract(messages));
+    TERTULIA_TRY_AS(std::vector<NewFact> facts, facts_in(messages));
     const MemoryWriter writer{.kind = WriterKind::kUser, .name = key.owner.text()};
     std::size_t fresh = 0;
     for (NewFact& fact : facts) {
@@ -115,6 +116,14 @@ class KnowledgeSource final : public ContextSource {
   }
 
  private:
+  Result<std::vector<NewFact>> facts_in(std::span<const Message> messages) const {
+    if (extractor_) {
+      Result<std::vector<NewFact>> found = extractor_()->extract(messages);
+      if (found) return found;
+    }
+    return rule_extractor()->extract(messages);
+  }
+
   // Prompts go before what they showed: an erase that is cut still finds it.
   Result<std::size_t> forget_in(const CollectionId& collection, std::span<const MessageId> messages) const {
     const std::set<MessageId> all(messages.begin(), messages.end());
@@ -182,6 +191,7 @@ class KnowledgeSource final : public ContextSource {
   std::shared_ptr<Store> store_;
   std::map<AgentId, KnowledgeScope> scopes_;
   KnowledgeScope others_;
+  MakeExtractor extractor_;
 };
 
 }  // namespace
@@ -189,9 +199,9 @@ class KnowledgeSource final : public ContextSource {
 std::shared_ptr<ContextSource> knowledge_source(std::shared_ptr<SemanticMemory> semantic,
                                                 std::shared_ptr<Store> store,
                                                 std::map<AgentId, KnowledgeScope> scopes,
-                                                KnowledgeScope others) {
+                                                KnowledgeScope others, MakeExtractor extractor) {
   return std::make_shared<KnowledgeSource>(std::move(semantic), std::move(store), std::move(scopes),
-                                           std::move(others));
+                                           std::move(others), std::move(extractor));
 }
 
 std::shared_ptr<ContextSource> knowledge_source(std::shared_ptr<SemanticMemory> semantic,

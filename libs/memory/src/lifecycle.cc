@@ -138,24 +138,24 @@ std::size_t learn_from(EpisodicMemory& episodes, const SessionState& state, cons
   return facts;
 }
 
-// The agent that spoke last: the author of the newest answer on any branch.
+// The agent that spoke last: the author of the newest answer, on the branch that was used last.
 Result<std::string> last_speaker(Store& store, const SessionKey& key) {
-  TERTULIA_TRY_AS(const SessionState state, load(store, key));
-  std::string speaker;
-  Time latest = Time::min();
+  TERTULIA_TRY_AS(SessionState state, load(store, key));
+  std::sort(state.branches.begin(), state.branches.end(),
+            [](const BranchHead& a, const BranchHead& b) { return a.last_activity > b.last_activity; });
   for (const BranchHead& branch : state.branches) {
-    if (branch.message_count == 0 || branch.last_activity < latest) continue;
+    if (branch.message_count == 0) continue;
     TERTULIA_TRY_AS(const std::vector<StoredTurn> turns,
                     read_turns(store, key, {.branch = branch.id, .begin = branch.message_count - 1}));
+    std::string speaker;
     for (const StoredTurn& stored : turns) {
       for (const Message& message : stored.turn.messages()) {
-        if (message.role() != Role::kAssistant || message.author().empty()) continue;
-        speaker = message.author();
-        latest = branch.last_activity;
+        if (message.role() == Role::kAssistant && !message.author().empty()) speaker = message.author();
       }
     }
+    if (!speaker.empty()) return speaker;
   }
-  return speaker;
+  return std::string();
 }
 
 }  // namespace

@@ -268,6 +268,7 @@ Question read_question(std::string_view text, const QuestionContext& context) {
     if (possible && other != language) languages.push_back(other);
   }
   for (AskedTerm& term : stems_in(asked, languages)) {
+    if (!context.related) term.word.clear();
     const bool known = std::any_of(question.terms.begin(), question.terms.end(),
                                    [&](const AskedTerm& other) { return other.stems == term.stems; });
     if (!known) question.terms.push_back(std::move(term));

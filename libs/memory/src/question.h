@@ -50,6 +50,8 @@ struct QuestionContext {
   const std::unordered_set<std::string>& speakers;
   // Those of the texts that are searched.
   std::vector<Language> languages{Language::kEnglish};
+  // Whether words that have to do with those of the question count.
+  bool related = true;
   // When it is asked. None: "last week" says nothing.
   std::optional<Time> now{};
 };

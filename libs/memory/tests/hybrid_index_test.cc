@@ -195,6 +195,15 @@ TEST(HybridIndex, LanguagesLiveBesideEachOther) {
   EXPECT_EQ(index.search({.text = "Sitzung"}).front().id, "de") << "one word tells no language";
 }
 
+TEST(HybridIndex, WordsThatHaveToDoWithTheQuestionCountLess) {
+  HybridIndex index;
+  index.add({.id = "dog", .text = "We walked the dog along the river."}).value();
+  index.add({.id = "car", .text = "We washed the car along the road."}).value();
+  index.add({.id = "pet", .text = "Every pet along the coast is welcome."}).value();
+  EXPECT_THAT(ids(index.search({.text = "Which pets?", .top_k = 2})), ElementsAre("pet", "dog"));
+  EXPECT_THAT(ids(index.search({.text = "Which pets?", .related = false})), ElementsAre("pet"));
+}
+
 TEST(HybridIndex, LastWeekIsCountedFromWhenItIsAsked) {
   HybridIndex index;
   index.add({.id = "old", .text = "We went hiking.", .time = day(2023, 5, 1)}).value();

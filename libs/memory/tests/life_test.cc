@@ -1,4 +1,7 @@
 // How sessions end, what is left of them, and how it is recalled.
+#include <atomic>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -130,6 +133,29 @@ TEST_F(LifeTest, TheReaperWorksAfterARestart) {
   env.sim_clock().advance(std::chrono::hours(1));
   memory = std::make_unique<Memory>(store, env);
   EXPECT_THAT(memory->reap().value().idle, SizeIs(1));
+}
+
+TEST_F(LifeTest, OfManyReapersOneClosesEachSession) {
+  constexpr std::size_t kSessions = 40;
+  for (std::size_t i = 0; i < kSessions; ++i) say(key("s" + std::to_string(i)), "Hello", "Hi");
+  env.sim_clock().advance(std::chrono::hours(1));
+  std::atomic<std::size_t> closed = 0;
+  std::atomic<std::size_t> failed = 0;
+  std::vector<std::thread> reapers;
+  for (int i = 0; i < 4; ++i) {
+    reapers.emplace_back([&] {
+      // As another process would: with nothing in common but the store.
+      SimEnv own{2};
+      own.sim_clock().advance(env.clock().now() - own.clock().now());
+      const ReapReport report = Memory(store, own).reap().value();
+      closed += report.idle.size();
+      failed += report.failed;
+    });
+  }
+  for (std::thread& reaper : reapers) reaper.join();
+  EXPECT_EQ(closed, kSessions);
+  EXPECT_EQ(failed, 0U);
+  EXPECT_THAT(memory->episodic().list(key("x").tenant, key("x").owner).value(), SizeIs(kSessions));
 }
 
 TEST_F(LifeTest, ASessionThatLastsTooLongEndsThoughItIsInUse) {

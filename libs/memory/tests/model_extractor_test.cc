@@ -5,6 +5,8 @@
 
 #include "tertulia/base/testing/sim_env.h"
 #include "tertulia/base/uuid.h"
+#include "tertulia/conversation/json_forms.h"
+#include "tertulia/memory/model_summariser.h"
 #include "tertulia/model/scripted_model.h"
 #include "tertulia/store/memory_store.h"
 
@@ -93,6 +95,42 @@ TEST_F(ModelExtractorTest, NoCallIsMadeBeyondTheBudget) {
 TEST_F(ModelExtractorTest, WithoutWordsOfAUserNobodyIsAsked) {
   EXPECT_THAT(extractor()->extract(std::span(messages).subspan(1, 1)).value(), IsEmpty());
   EXPECT_TRUE(model->check().ok());
+}
+
+TEST_F(ModelExtractorTest, AnEpisodeIsToldByAModelOrByWhatWasSaid) {
+  EpisodicMemory episodes(*store, env, static_embedder());
+  episodes.set_summariser(model_summariser(model, "m"));
+  const SessionKey key{mine.tenant, mine.owner, SessionId::parse("s").value()};
+  Session session;
+  BranchHead main{.id = main_branch()};
+  commit(*store, {.key = key,
+                  .expected = std::nullopt,
+                  .conditions = {},
+                  .changes = {PutSession{session}, PutBranch{main}},
+                  .time = env.clock().now()})
+      .value();
+  const auto summary = [&] {
+    const auto record = episodes.record_of_span(key, main, EndReason::kUserClosed, false, messages).value();
+    return parse_form<Episode>(record->payload).value().summary;
+  };
+  model->add(ModelStep().say("The family moved to Lisbon with their dog Rex."));
+  EXPECT_EQ(summary(), "The family moved to Lisbon with their dog Rex.");
+  model->add(ModelStep().fail(Error(ErrorCode::kModelUnavailable, "busy")));
+  EXPECT_THAT(summary(), HasSubstr("We moved to Lisbon last spring"));
+}
+
+TEST_F(ModelExtractorTest, ASummaryIsMadeOfWhatFitsItsBudget) {
+  model->add(ModelStep()
+                 .expect([](const ModelRequest& request) -> Result<void> {
+                   std::string all;
+                   for (const Message& message : request.view) all += message.text_content();
+                   if (all.find("Rex, the dog") != std::string::npos &&
+                       all.find("spring") == std::string::npos)
+                     return {};
+                   return Error(ErrorCode::kTooLarge, "the newest was to be shown: " + all);
+                 })
+                 .say("About Rex."));
+  EXPECT_EQ(model_summariser(model, "m", {.input = Tokens{12}})(messages).value(), "About Rex.");
 }
 
 }  // namespace model_extractor_test

@@ -4,7 +4,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace workflow_file_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -257,5 +257,5 @@ TEST_F(WorkflowFileTest, AChangedConditionIsAnotherGraph) {
   EXPECT_THAT(with("x").signature(), Contains(HasSubstr("contains \"x\"")));
 }
 
-}  // namespace
+}  // namespace workflow_file_test
 }  // namespace tertulia

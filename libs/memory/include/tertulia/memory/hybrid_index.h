@@ -51,6 +51,8 @@ struct IndexQuery {
   double min_score = 0;
   // Words, names and dates as well as meaning. Default: on.
   bool words = true;
+  // Words that have to do with those of the question ("dog" with "pet") as well. Default: on.
+  bool related = true;
   // When it is asked, for questions about "last week". None: such words say nothing.
   std::optional<Time> now{};
   // Only items for which this holds. Called with ids.

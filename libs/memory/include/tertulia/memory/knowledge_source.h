@@ -2,6 +2,7 @@
 // shared.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "tertulia/base/id.h"
 #include "tertulia/memory/context_source.h"
+#include "tertulia/memory/fact.h"
 #include "tertulia/memory/semantic_memory.h"
 #include "tertulia/store/store.h"
 
@@ -26,11 +28,15 @@ struct KnowledgeScope {
   bool operator==(const KnowledgeScope&) const = default;
 };
 
-// An agent that is not named has the scope `others`.
+// Makes what finds facts in a session that ends, one for each (fact.h, model_extractor.h).
+using MakeExtractor = std::function<std::unique_ptr<FactExtractor>()>;
+
+// An agent that is not named has the scope `others`. `extractor`: null for the rules; where it fails, they
+// are asked instead.
 std::shared_ptr<ContextSource> knowledge_source(std::shared_ptr<SemanticMemory> semantic,
                                                 std::shared_ptr<Store> store,
                                                 std::map<AgentId, KnowledgeScope> scopes,
-                                                KnowledgeScope others = {});
+                                                KnowledgeScope others = {}, MakeExtractor extractor = {});
 
 // `shared`: names of shared collections that every agent of the tenant may recall from.
 std::shared_ptr<ContextSource> knowledge_source(std::shared_ptr<SemanticMemory> semantic,
