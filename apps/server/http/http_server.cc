@@ -27,6 +27,7 @@ using std::chrono::milliseconds;
 // Files that the rest of the program needs.
 constexpr std::size_t kSparedFiles = 512;
 constexpr milliseconds kAcceptAgainAfter{50};
+constexpr int kAcceptAtOnce = 64;
 // Connections that are cut end at once, unless a handler holds one.
 constexpr milliseconds kCutWithin{2'000};
 
@@ -63,6 +64,7 @@ class HttpServer::Impl {
 
  private:
   Task<void> accept();
+  void accept_waiting(std::size_t& next);
   void welcome(const std::shared_ptr<Loop>& loop, Socket socket);
   void close_acceptor();
   bool wait_for_connections(milliseconds at_most) const;
@@ -114,6 +116,8 @@ Result<void> HttpServer::Impl::listen() {
   if (!failed) acceptor_->set_option(tcp::acceptor::reuse_address(true), failed);
   if (!failed) acceptor_->bind(endpoint, failed);
   if (!failed) acceptor_->listen(4'096, failed);
+  // Accepting without waiting says so when nobody is there.
+  if (!failed) acceptor_->non_blocking(true, failed);
   if (failed) {
     return Error(failed == asio::error::address_in_use ? ErrorCode::kLocked : ErrorCode::kBadConfig,
                  "cannot listen on " + options_.address + " port " + std::to_string(options_.port) + ": " +
@@ -144,6 +148,7 @@ Task<void> HttpServer::Impl::accept() {
           co_await acceptor_->async_accept(loop->io(), asio::redirect_error(asio::use_awaitable, failed));
       if (!failed) {
         welcome(loop, std::move(socket));
+        accept_waiting(next);
         continue;
       }
     }
@@ -152,6 +157,19 @@ Task<void> HttpServer::Impl::accept() {
     log_.warn("no connection can be accepted", {{"reason", failed.message()}});
     pause.expires_after(kAcceptAgainAfter);
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
+  }
+}
+
+// Those who came meanwhile: a loop that is busy looks at its acceptor seldom.
+void HttpServer::Impl::accept_waiting(std::size_t& next) {
+  for (int i = 0; i < kAcceptAtOnce && connections() < room_; ++i) {
+    boost::system::error_code none;
+    const std::shared_ptr<Loop> loop = loops_[next % loops_.size()];
+    Socket socket(loop->io());
+    acceptor_->accept(socket, none);
+    if (none) return;
+    ++next;
+    welcome(loop, std::move(socket));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "http/loop.h"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <utility>
@@ -12,7 +13,9 @@ namespace tertulia::server {
 
 namespace {
 constexpr std::chrono::milliseconds kSweepEvery{500};
-}
+// Between these, sockets are looked at: a loop that has much to hand out still takes in what comes.
+constexpr std::size_t kArriveAtOnce = 128;
+}  // namespace
 
 struct Loop::List : boost::intrusive::list<Connection, boost::intrusive::constant_time_size<false>> {};
 
@@ -85,15 +88,26 @@ void Loop::deliver(std::shared_ptr<Delivery> delivery) {
 }
 
 void Loop::take_in() {
-  std::vector<std::shared_ptr<Delivery>> came;
-  {
+  if (arrived_ == arriving_.size()) {
+    arriving_.clear();
+    arrived_ = 0;
     MutexLock lock(mutex_);
-    came.swap(inbox_);
+    arriving_.swap(inbox_);
   }
-  for (const std::shared_ptr<Delivery>& delivery : came) delivery->arrive();
+  const std::size_t end = std::min(arrived_ + kArriveAtOnce, arriving_.size());
+  while (arrived_ < end) std::exchange(arriving_[arrived_++], nullptr)->arrive();
+  bool more = arrived_ < arriving_.size();
+  if (!more) {
+    MutexLock lock(mutex_);
+    more = !inbox_.empty();
+  }
+  if (more) boost::asio::post(io_, [this] { take_in(); });
 }
 
 void Loop::close_inbox() {
+  // Each of them keeps the loop.
+  arriving_.clear();
+  arrived_ = 0;
   std::vector<std::shared_ptr<Delivery>> dropped;
   MutexLock lock(mutex_);
   closed_ = true;

@@ -83,6 +83,9 @@ class Loop : public std::enable_shared_from_this<Loop> {
   CondVar emptied_;
   std::vector<std::shared_ptr<Delivery>> inbox_ TERTULIA_GUARDED_BY(mutex_);
   bool closed_ TERTULIA_GUARDED_BY(mutex_) = false;
+  // Taken in; those before `arrived_` have arrived. Of the loop's thread.
+  std::vector<std::shared_ptr<Delivery>> arriving_;
+  std::size_t arrived_ = 0;
 };
 
 }  // namespace tertulia::server

@@ -120,8 +120,10 @@ function finishedTool(tool: ToolBlock, event: TurnEvent): ToolBlock {
   return { ...tool, asked: false, outcome, output: event.text ?? '', endedAt: Date.parse(event.time) };
 }
 
+// What would run; or what a server of tools wants to know.
 function askedTool(tool: ToolBlock, event: TurnEvent): ToolBlock {
-  const args = event.data === undefined ? tool.args : JSON.stringify(event.data);
+  const asked = event.data as { arguments?: unknown; text?: string } | undefined;
+  const args = asked?.arguments === undefined ? (asked?.text ?? tool.args) : JSON.stringify(asked.arguments);
   return { ...tool, asked: true, args };
 }
 

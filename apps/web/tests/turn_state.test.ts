@@ -55,7 +55,7 @@ test('results find their calls, whatever order they come in', () => {
 test('a question is open until it is answered', () => {
   const asked = play(
     event(0, 'tool_call_started', { index: 0, name: 'mail', call_id: 'c' }),
-    event(1, 'permission_asked', { index: 0, name: 'mail', data: { to: 'ana' } }),
+    event(1, 'permission_asked', { index: 0, name: 'mail', data: { kind: 'permission', class: 'unsafe', arguments: { to: 'ana' } } }),
   );
   assert.deepEqual(openQuestions(asked).map((tool) => [tool.tool, tool.args]), [['mail', '{"to":"ana"}']]);
   assert.deepEqual(openQuestions(applyEvent(asked, event(2, 'permission_given', { index: 0, name: 'once' }))), []);
