@@ -21,6 +21,7 @@ const groups = {
   view: [[`${bin}/bench_view`], ['node', 'bench/memory/trim.mjs']],
   server: [['node', 'bench/server/run.mjs', bin]],
   web: [['node', 'bench/web/run.mjs', `${bin}/tertulia`]],
+  workflow: [['node', 'bench/workflow/run.mjs', bin]],
   rivals: [['node', 'bench/rivals/run.mjs', '--all']],
 };
 

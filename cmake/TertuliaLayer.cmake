@@ -2,7 +2,7 @@
 #
 #   tertulia_layers(base text …)          the order; lowest first
 #   tertulia_layer(text SOURCES … DEPENDS base [PRIVATE_LIBS …] [ALONE sources outside the batches] [QUICK])
-#   tertulia_layer_tests(text [NAME bpe] [SHARDS 2] [HOT] SOURCES … [LIBS …])      text_tests, or text_bpe_tests; HOT: optimised always
+#   tertulia_layer_tests(text [NAME bpe] [SHARDS 2] [HOT] SOURCES … [LIBS …] [ALONE …])      text_tests, or text_bpe_tests; HOT: optimised always
 
 macro(tertulia_layers)
   set(TERTULIA_LAYERS ${ARGN})
@@ -61,7 +61,7 @@ function(tertulia_layer_tests layer)
   if(NOT TERTULIA_DEVELOPER OR TERTULIA_API_ONLY)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "NAME;SHARDS" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "NAME;SHARDS" "SOURCES;LIBS;ALONE")
   find_package(GTest REQUIRED)
   set(target ${layer}_tests)
   if(arg_NAME)
@@ -70,6 +70,7 @@ function(tertulia_layer_tests layer)
   add_executable(${target} ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE tertulia::${layer} tertulia_flags GTest::gmock GTest::gtest_main ${arg_LIBS})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support" src)
+  tertulia_batch(${target} ALONE ${arg_ALONE})
   if(NOT arg_HOT)
     tertulia_quick(${target})
   endif()

@@ -4,7 +4,7 @@
 # TERTULIA_WARNINGS   our warnings, as errors. As TERTULIA_DEVELOPER, unless said otherwise.
 # TERTULIA_SANITIZE   a list for -fsanitize, for example "address,undefined". Empty by default.
 # TERTULIA_FUZZ       build fuzz/ with libFuzzer (clang only).
-# TERTULIA_BATCH      so many sources of a library or app are compiled as one: what they include is read once. 0: each alone.
+# TERTULIA_BATCH      so many sources of a library, app or test program are compiled as one: what they include is read once. 0: each alone.
 # TERTULIA_QUICK      what computes little (apps, tests, the upper layers) is not optimised, for builds in a hurry.
 # TERTULIA_API_ONLY   only prove that the public headers compile with this compiler; builds no library.
 

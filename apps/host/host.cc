@@ -127,7 +127,8 @@ Result<void> Host::open_desks(const HostOptions& options) {
   jobs_ = std::make_unique<IngestJobs>(*semantic_, *store_, *options.env);
   WorkflowDesk::Workflows workflows;
   for (const auto& [name, source] : plan_.workflows) {
-    workflows.emplace(name, load_workflow(source, plan_, options.environment, *options.env));
+    workflows.emplace(name, load_workflow(source, plan_, options.environment, *options.env,
+                                          [this](const std::string& id) { return agent(id); }));
   }
   TERTULIA_TRY_AS(const HandleKey handles, open_secret(*options.env, directory_, "handle.key"));
   TERTULIA_TRY_AS(workflows_, WorkflowDesk::open(engine_, std::move(workflows), handles));

@@ -31,14 +31,39 @@ Result<AgentDefinitionPtr> make_agent(const DeclaredAgent& declared, const Workf
   return AgentDefinitionPtr(std::move(agent));
 }
 
+// How deep files may name others.
+constexpr int kMaxDepth = 8;
+
+struct Surroundings {
+  const HostPlan& plan;
+  const Environment& environment;
+  Env& env;
+  const KnownAgents& known;
+};
+
+Result<Workflow> load_within(const WorkflowSource& source, const Surroundings& around, int depth) {
+  if (depth > kMaxDepth) {
+    return Error(ErrorCode::kBadConfig, "'" + source.file.string() + "': workflows name one another " +
+                                            std::to_string(kMaxDepth) + " deep; perhaps in a circle");
+  }
+  TERTULIA_TRY_AS(const std::string text, read_file(around.env.files(), source.file, 1U << 20U));
+  WorkflowParts parts;
+  parts.agents = [&](const DeclaredAgent& declared) {
+    return make_agent(declared, source, around.plan, around.environment, around.env);
+  };
+  parts.known = around.known;
+  // Beside the file that names it.
+  parts.workflows = [&](const std::string& file) {
+    return load_within({.file = source.file.parent_path() / file, .model = source.model}, around, depth + 1);
+  };
+  return read_workflow(text, source.file.string(), parts);
+}
+
 }  // namespace
 
 Result<Workflow> load_workflow(const WorkflowSource& source, const HostPlan& plan,
-                               const Environment& environment, Env& env) {
-  TERTULIA_TRY_AS(const std::string text, read_file(env.files(), source.file, 1U << 20U));
-  return read_workflow(text, source.file.string(), [&](const DeclaredAgent& declared) {
-    return make_agent(declared, source, plan, environment, env);
-  });
+                               const Environment& environment, Env& env, const KnownAgents& known) {
+  return load_within(source, {plan, environment, env, known}, 0);
 }
 
 }  // namespace tertulia

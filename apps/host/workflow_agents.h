@@ -2,6 +2,7 @@
 // server share it.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "tertulia/agent/agent_definition.h"
@@ -13,8 +14,12 @@
 
 namespace tertulia {
 
-// kNotFound if there is no such file; errors of read_workflow and of the models.
+// The agents of the configuration, which a file may name without declaring them. kNotFound.
+using KnownAgents = std::function<Result<AgentDefinitionPtr>(const std::string& id)>;
+
+// kNotFound if there is no such file; errors of read_workflow and of the models. Other files that it names
+// are found beside it.
 Result<Workflow> load_workflow(const WorkflowSource& source, const HostPlan& plan,
-                               const Environment& environment, Env& env = real_env());
+                               const Environment& environment, Env& env, const KnownAgents& known);
 
 }  // namespace tertulia

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 // One client. Used by its own thread.
 class RawConnection {
@@ -143,4 +143,4 @@ class RawServer {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

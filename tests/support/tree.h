@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 inline std::filesystem::path source_dir() {
   if (const char* told = std::getenv("TERTULIA_SOURCE_DIR")) return told;
@@ -18,4 +18,4 @@ inline std::filesystem::path source_dir() {
 // Not part of a clone: a test that needs it says so when it is absent.
 inline std::filesystem::path shared_data() { return source_dir() / ".." / "shared" / "data"; }
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

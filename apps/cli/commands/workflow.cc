@@ -11,6 +11,7 @@
 #include "tertulia/workflow/workflow_engine.h"
 
 #include "commands.h"
+#include "host/host.h"
 #include "host/workflow_agents.h"
 #include "open_store.h"
 #include "settings.h"
@@ -31,11 +32,20 @@ struct WorkflowArguments {
   bool show_internal = false;
 };
 
-Result<Workflow> load_file(const Context& context, const WorkflowArguments& options) {
+// To draw it: agents of the configuration have a name, and nothing else is made of them.
+Result<Workflow> load_drawing(const Context& context, const WorkflowArguments& options) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   const Environment environment = process_environment();
   TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, environment));
-  return load_workflow({.file = options.file, .model = options.model}, plan, environment);
+  const KnownAgents known = [&plan](const std::string& id) -> Result<AgentDefinitionPtr> {
+    const auto found = plan.agents.find(id);
+    if (found == plan.agents.end()) return Error(ErrorCode::kNotFound, "there is no agent '" + id + "'");
+    auto agent = std::make_shared<AgentDefinition>();
+    agent->spec = found->second.spec;
+    agent->tools = std::make_shared<ToolRegistry>();
+    return AgentDefinitionPtr(std::move(agent));
+  };
+  return load_workflow({.file = options.file, .model = options.model}, plan, environment, real_env(), known);
 }
 
 Result<std::unique_ptr<WorkflowEngine>> open_workflows(const Context& context, Need need) {
@@ -43,6 +53,29 @@ Result<std::unique_ptr<WorkflowEngine>> open_workflows(const Context& context, N
   TERTULIA_TRY_AS(std::shared_ptr<Engine> engine,
                   Engine::open({.store = std::shared_ptr<Store>(std::move(open.store))}));
   return WorkflowEngine::open({.engine = std::move(engine)});
+}
+
+// What a command that runs a workflow works with. Nobody answers for tools here: what would be asked about is
+// denied.
+struct Opened {
+  std::unique_ptr<Host> host;
+  Workflow workflow;
+  std::unique_ptr<WorkflowEngine> workflows;
+};
+
+Result<Opened> open_file(const Context& context, const WorkflowArguments& options, Need need) {
+  TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  // What is wrong with the file is said before anything is opened.
+  TERTULIA_TRY(load_drawing(context, options));
+  TERTULIA_TRY_AS(std::unique_ptr<Host> host,
+                  Host::open(config, {.need = need, .unattended = true, .recover = false}));
+  for (const std::string& warning : host->warnings()) std::cerr << "tertulia: " << warning << "\n";
+  TERTULIA_TRY_AS(
+      Workflow workflow,
+      load_workflow({.file = options.file, .model = options.model}, host->plan(), process_environment(),
+                    real_env(), [&host](const std::string& id) { return host->agent(id); }));
+  TERTULIA_TRY_AS(auto workflows, WorkflowEngine::open({.engine = host->engine()}));
+  return Opened{std::move(host), std::move(workflow), std::move(workflows)};
 }
 
 // A run by its id, in whatever session of the owner.
@@ -62,6 +95,13 @@ JsonObject json_of(const StoredRun& run) {
   for (const InfoRequest& request : run.requests) {
     requests.push_back(JsonObject{{"request", request.id}, {"from", request.node}, {"data", request.data}});
   }
+  JsonArray nodes;
+  for (const auto& [node, mark] : run.marks) {
+    nodes.push_back(JsonObject{{"node", node},
+                               {"state", std::string(name_of(mark.state))},
+                               {"calls", std::int64_t{mark.calls}},
+                               {"time_us", std::int64_t{mark.time.count()}}});
+  }
   return {{"run", run.run},
           {"workflow", run.workflow},
           {"session", run.key.session.text()},
@@ -69,11 +109,23 @@ JsonObject json_of(const StoredRun& run) {
           {"supersteps", run.supersteps},
           {"started_at", iso_time(run.started_at)},
           {"last_activity", iso_time(run.last_activity)},
-          {"requests", std::move(requests)}};
+          {"requests", std::move(requests)},
+          {"nodes", std::move(nodes)}};
+}
+
+// The words of a request, if it has some.
+std::string question_in(const InfoRequest& request) {
+  if (request.data.as_string() != nullptr) return *request.data.as_string();
+  const JsonObject* object = request.data.as_object();
+  for (const char* key : {"text", "plan"}) {
+    const Json* words = object == nullptr ? nullptr : object->find(key);
+    if (words != nullptr && words->as_string() != nullptr) return *words->as_string();
+  }
+  return to_text(request.data);
 }
 
 void show_request(const Context& context, const std::string& run, const InfoRequest& request) {
-  context.out.line(request.node + " asks: " + printable(to_text(request.data)));
+  context.out.line(request.node + " asks: " + printable(question_in(request)));
   context.out.line("  tertulia workflow approve " + run + " " + request.id + " [--text WORDS]");
 }
 
@@ -106,20 +158,25 @@ Result<void> show(const Context& context, WorkflowRun run) {
 Result<void> run_workflow(const WorkflowArguments& options, const Context& context) {
   std::string message;
   for (const std::string& word : options.message) message += (message.empty() ? "" : " ") + word;
-  TERTULIA_TRY_AS(const Workflow workflow, load_file(context, options));
   WorkflowOptions how{.session = options.session, .show_internal = options.show_internal};
   if (!options.session.empty()) TERTULIA_TRY(key_of(context, options.session));
   TERTULIA_TRY_AS(how.tenant, tenant_of(context));
   TERTULIA_TRY_AS(how.owner, owner_of(context));
-  TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kCreate));
-  return show(context, workflows->run(workflow, message, std::move(how)));
+  TERTULIA_TRY_AS(const Opened opened, open_file(context, options, Need::kCreate));
+  return show(context, opened.workflows->run(opened.workflow, message, std::move(how)));
 }
 
 Result<void> resume_workflow(const WorkflowArguments& options, const Context& context) {
-  TERTULIA_TRY_AS(const Workflow workflow, load_file(context, options));
-  TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
-  TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
-  return show(context, workflows->resume(workflow, run.key, run.run));
+  TERTULIA_TRY_AS(const Opened opened, open_file(context, options, Need::kExisting));
+  TERTULIA_TRY_AS(const StoredRun run, find_run(context, *opened.workflows, options.run));
+  return show(context, opened.workflows->resume(opened.workflow, run.key, run.run));
+}
+
+Result<void> fork_workflow(const WorkflowArguments& options, const Context& context) {
+  TERTULIA_TRY_AS(const Opened opened, open_file(context, options, Need::kExisting));
+  const std::string name = options.run.substr(0, options.run.rfind('/'));
+  TERTULIA_TRY_AS(const StoredRun run, find_run(context, *opened.workflows, name));
+  return show(context, opened.workflows->fork(opened.workflow, run.key, options.run));
 }
 
 Result<void> list_workflows(const Context& context) {
@@ -166,6 +223,12 @@ Result<void> show_workflow(const WorkflowArguments& options, const Context& cont
   context.out.line(run.workflow + " " + run.run + ": " + std::string(name_of(run.status)) + " after " +
                    std::to_string(run.supersteps) + " supersteps, session " + run.key.session.text());
   for (const InfoRequest& request : run.requests) show_request(context, run.run, request);
+  std::vector<std::vector<std::string>> nodes;
+  for (const auto& [node, mark] : run.marks) {
+    nodes.push_back({node, std::string(name_of(mark.state)), std::to_string(mark.calls),
+                     std::to_string(mark.time.count() / 1'000) + " ms"});
+  }
+  context.out.table({"participant", "state", "calls", "time"}, nodes);
   std::vector<std::vector<std::string>> rows;
   for (const CheckpointInfo& one : checkpoints) {
     rows.push_back(
@@ -176,8 +239,13 @@ Result<void> show_workflow(const WorkflowArguments& options, const Context& cont
 }
 
 Result<void> draw_workflow(const WorkflowArguments& options, const Context& context) {
-  TERTULIA_TRY_AS(const Workflow workflow, load_file(context, options));
-  const DrawingOptions drawing{.show_internal = options.show_internal};
+  TERTULIA_TRY_AS(const Workflow workflow, load_drawing(context, options));
+  DrawingOptions drawing{.show_internal = options.show_internal};
+  if (!options.run.empty()) {
+    TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
+    TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
+    drawing.marks = run.marks;
+  }
   if (options.format == "dot") {
     context.out.print(to_dot(workflow, drawing));
   } else if (options.format == "svg") {
@@ -220,6 +288,10 @@ void add_workflow(CLI::App& app, Context& context) {
   resume->add_option("file", options->file, "The workflow it began with")->required();
   resume->add_option("run", options->run, "The run")->required();
   resume->add_option("--model", options->model, "For agents that name none");
+  CLI::App* fork = add("fork", "Begin a new run where another was, on a new branch", fork_workflow);
+  fork->add_option("file", options->file, "The workflow it began with")->required();
+  fork->add_option("checkpoint", options->run, "RUN/NUMBER, as show tells it")->required();
+  fork->add_option("--model", options->model, "For agents that name none");
   add("list", "The runs, the latest first",
       [](const WorkflowArguments&, const Context& which) { return list_workflows(which); });
   CLI::App* show_it = add("show", "A run, what it asks, and its checkpoints", show_workflow);
@@ -229,6 +301,7 @@ void add_workflow(CLI::App& app, Context& context) {
   graph->add_option("--format", options->format, "mermaid, dot or svg")
       ->check(CLI::IsMember({"mermaid", "dot", "svg"}))
       ->capture_default_str();
+  graph->add_option("--run", options->run, "With what became of its nodes in this run");
   graph->add_flag("--show-internal", options->show_internal, "Draw plumbing too");
   CLI::App* answer = add("approve", "Answer what a run asks: without words it is approved", approve);
   answer->add_option("run", options->run, "The run")->required();

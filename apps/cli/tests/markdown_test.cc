@@ -12,7 +12,7 @@
 #include "chat/tool_line.h"
 
 namespace tertulia::cli {
-namespace {
+namespace markdown_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -151,5 +151,5 @@ TEST_F(Markdown, DurationsAreReadByPeople) {
   EXPECT_EQ(duration_words(std::chrono::seconds(-5)), "0 ms");
 }
 
-}  // namespace
+}  // namespace markdown_test
 }  // namespace tertulia::cli

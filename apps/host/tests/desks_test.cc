@@ -13,7 +13,7 @@
 #include "host/tracked_run.h"
 
 namespace tertulia {
-namespace {
+namespace desks_test {
 
 using ::testing::ElementsAre;
 
@@ -120,5 +120,5 @@ TEST(IngestRecord, AJobIsReadAsItWasWritten) {
   EXPECT_EQ(read->collection, job.collection);
 }
 
-}  // namespace
+}  // namespace desks_test
 }  // namespace tertulia

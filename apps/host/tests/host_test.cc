@@ -17,7 +17,7 @@
 #include "host/host_settings.h"
 
 namespace tertulia {
-namespace {
+namespace host_test {
 
 using testing::AllOf;
 using testing::ElementsAre;
@@ -348,5 +348,5 @@ TEST(ConfigurationGuide, ListsEveryKeyAsTheCodeHasIt) {
   }
 }
 
-}  // namespace
+}  // namespace host_test
 }  // namespace tertulia

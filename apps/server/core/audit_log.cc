@@ -13,6 +13,8 @@ namespace tertulia::server {
 namespace {
 
 constexpr std::size_t kReadBytes = 1U << 20U;
+// How much of the end is read again when the log is opened: a long log does not make a start slow.
+constexpr std::uint64_t kReadAtOpen = 256U << 10U;
 // What may wait to be written; beyond it the log says that entries were lost.
 constexpr std::size_t kMostWaiting = 100'000;
 
@@ -39,6 +41,9 @@ struct Chain {
   AuditReport report;
   // Where the whole lines end.
   std::uint64_t end = 0;
+  // The next line is the first that is read, and not the first that there is: what comes before it is taken
+  // as it says.
+  bool entered = false;
 };
 
 Error broken(std::uint64_t number, std::string_view why) {
@@ -57,18 +62,32 @@ Result<void> check_line(std::string_view line, Chain& chain) {
   const std::string previous = in.string_or("prev", {});
   const std::string hash = in.required_string("hash");
   if (Result<void> whole = in.finish(); !whole) return broken(number, "is no entry");
-  if (static_cast<std::uint64_t>(counted) != number) return broken(number, "has another number");
+  if (std::exchange(chain.entered, false)) {
+    chain.report.entries = static_cast<std::uint64_t>(counted) - 1;
+    chain.report.head = previous;
+  }
+  if (static_cast<std::uint64_t>(counted) != chain.report.entries + 1)
+    return broken(number, "has another number");
   if (previous != chain.report.head) return broken(number, "does not follow the line before it");
   if (hash != sha256_hex(line.substr(0, hash_at))) return broken(number, "is not what was written");
-  chain.report.entries = number;
+  ++chain.report.entries;
   chain.report.head = hash;
   return {};
 }
 
-Result<Chain> read_chain(File& file) {
-  Chain chain;
+// From the first line that begins behind `from`.
+Result<Chain> read_chain(File& file, std::uint64_t from = 0) {
+  Chain chain{.end = from};
   std::string bytes;
-  std::uint64_t offset = 0;
+  std::uint64_t offset = from;
+  if (from > 0) {
+    // Lines are shorter than this.
+    TERTULIA_TRY_AS(const std::string head, file.read_at(from, kReadBytes));
+    const std::size_t line_end = head.find('\n');
+    if (line_end == std::string::npos) return read_chain(file);
+    offset = chain.end = from + line_end + 1;
+    chain.entered = true;
+  }
   while (true) {
     TERTULIA_TRY_AS(const std::string read, file.read_at(offset, kReadBytes));
     if (read.empty()) break;
@@ -187,7 +206,12 @@ AuditLog::~AuditLog() = default;
 Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory, Log log) {
   TERTULIA_TRY(env.files().make_directory(directory));
   TERTULIA_TRY_AS(std::unique_ptr<File> file, env.files().open(audit_path(directory), OpenMode::kCreate));
-  TERTULIA_TRY_AS(Chain chain, read_chain(*file));
+  TERTULIA_TRY_AS(const std::uint64_t size, file->size());
+  TERTULIA_TRY_AS(Chain chain, read_chain(*file, size > kReadAtOpen ? size - kReadAtOpen : 0));
+  // Nothing but a torn line behind the place: the whole log says what came before.
+  if (chain.entered) {
+    TERTULIA_TRY_AS(chain, read_chain(*file));
+  }
   if (chain.report.torn) TERTULIA_TRY(file->truncate(chain.end));
   return std::unique_ptr<AuditLog>(
       new AuditLog(std::make_unique<Writer>(env, std::move(file), std::move(chain), std::move(log))));

@@ -51,7 +51,8 @@ Result<AuditReport> verify_audit(FileSystem& files, const Path& directory);
 // groups: a power cut may take back the last entries, never make the chain wrong.
 class AuditLog {
  public:
-  // Goes on behind the last whole line. kDamaged if the chain is broken.
+  // Goes on behind the last whole line. kDamaged if the chain is broken in its last 256 KiB; verify_audit
+  // looks at all of it.
   static Result<std::unique_ptr<AuditLog>> open(Env& env, const Path& directory, Log log);
   // Writes what waits.
   ~AuditLog();

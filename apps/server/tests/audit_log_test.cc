@@ -5,7 +5,7 @@
 #include "tertulia/base/testing/sim_env.h"
 
 namespace tertulia::server {
-namespace {
+namespace audit_log_test {
 
 const Path kDirectory = "/data";
 
@@ -53,6 +53,27 @@ TEST(AuditLog, TakesOffALineThatACrashHasCut) {
   EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 3U);
 }
 
+TEST(AuditLog, GoesOnBehindALongOneOfWhichItReadsTheEnd) {
+  SimEnv env(1);
+  for (int i = 0; i < 40; ++i) {
+    const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
+    for (int j = 0; j < 100; ++j) {
+      log->add({.tenant = "acme", .user = "ana", .method = "POST", .route = "/a", .status = 201});
+    }
+  }
+  const std::string whole = read_file(env.files(), audit_path(kDirectory)).value();
+  ASSERT_GT(whole.size(), 3U << 18U);
+  EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 4'000U);
+  // The end is looked at, and also what is cut off there.
+  std::string changed = whole;
+  changed[changed.rfind("ana")] = 'e';
+  ASSERT_TRUE(write_file_atomically(env.files(), audit_path(kDirectory), changed));
+  EXPECT_EQ(AuditLog::open(env, kDirectory, Log()).error().code(), ErrorCode::kDamaged);
+  ASSERT_TRUE(write_file_atomically(env.files(), audit_path(kDirectory), whole.substr(0, whole.size() - 20)));
+  add_two(env);
+  EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 4'001U);
+}
+
 TEST(AuditLog, IsNotOpenedBehindABrokenChain) {
   SimEnv env(1);
   add_two(env);
@@ -62,5 +83,5 @@ TEST(AuditLog, IsNotOpenedBehindABrokenChain) {
   EXPECT_EQ(AuditLog::open(env, kDirectory, Log()).error().code(), ErrorCode::kDamaged);
 }
 
-}  // namespace
+}  // namespace audit_log_test
 }  // namespace tertulia::server

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia::server {
-namespace {
+namespace request_reader_test {
 
 using Step = RequestReader::Step;
 
@@ -101,5 +101,5 @@ TEST(Query, NamesWhatNobodyAskedFor) {
   EXPECT_EQ(Query::parse("a=1&a=2").error().code(), ErrorCode::kDuplicateKey);
 }
 
-}  // namespace
+}  // namespace request_reader_test
 }  // namespace tertulia::server

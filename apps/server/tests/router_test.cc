@@ -7,7 +7,7 @@
 #include "server.h"
 
 namespace tertulia::server {
-namespace {
+namespace router_test {
 
 TEST(Router, FindsTheRouteAndDecodesItsParameters) {
   Router router;
@@ -51,5 +51,5 @@ TEST(Problem, NamesOfHttpAndOfTheEngineDoNotMeet) {
 #undef TERTULIA_X
 }
 
-}  // namespace
+}  // namespace router_test
 }  // namespace tertulia::server

@@ -10,7 +10,7 @@
 #include "http/upgrade.h"
 
 namespace tertulia::server {
-namespace {
+namespace socket_wire_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -170,5 +170,5 @@ TEST(Upgrade, TakesAKeyFromAFirstMessageOnlyIfItCanBeAHeader) {
   EXPECT_EQ(shown_key("tk_abc"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace socket_wire_test
 }  // namespace tertulia::server

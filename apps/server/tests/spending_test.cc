@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia::server {
-namespace {
+namespace spending_test {
 
 class SpendingTest : public testing::Test {
  protected:
@@ -71,5 +71,5 @@ TEST(Price, IsReadExactlyOrRefused) {
     EXPECT_FALSE(parse_price(text)) << text;
 }
 
-}  // namespace
+}  // namespace spending_test
 }  // namespace tertulia::server

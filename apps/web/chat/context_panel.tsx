@@ -126,7 +126,7 @@ function TierList({ here, tier, name, what, items }: { here: Conversation; tier:
           <li key={index} data-fate={item.fate}>
             <span class="item-name">{nameOf(here, item)}</span>
             <span class="item-why">
-              {[item.fate === 'kept' && item.reason === 'fits' ? '' : (kReasons[item.reason] ?? item.reason), item.score?.toFixed(2)]
+              {[tier === 'history' && item.more && `and ${item.more} more`, item.fate === 'kept' && item.reason === 'fits' ? '' : (kReasons[item.reason] ?? item.reason), item.score?.toFixed(2)]
                 .filter(Boolean)
                 .join(' · ')}
             </span>
@@ -146,6 +146,7 @@ function TierList({ here, tier, name, what, items }: { here: Conversation; tier:
 // A receipt holds ids only, of messages, of whole turns, or of the turn from which on everything is there ("from:…"). What is
 // on the page is shown by its first words.
 function nameOf(here: Conversation, item: ReceiptItem): string {
+  if (item.tier === 'tools' && item.id === 'tools') return item.more ? `${item.more + 1} tools` : 'one tool';
   if (item.tier !== 'history' && item.tier !== 'current') return item.id;
   if (item.id.startsWith('from:')) return `from “${nameOf(here, { ...item, id: item.id.slice(5) })}” on`;
   for (let index = here.total.value - 1; index >= 0 && index >= here.total.value - 200; --index) {

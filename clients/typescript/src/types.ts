@@ -186,6 +186,8 @@ export interface ReceiptItem {
   fate: Fate;
   reason: string;
   score?: number;
+  /** So many others stand behind this one: messages of a history, or tools. */
+  more?: number;
 }
 
 export interface Receipt {

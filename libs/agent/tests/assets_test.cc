@@ -6,7 +6,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace assets_test {
 
 class AssetsTest : public AgentTest {
  protected:
@@ -52,5 +52,5 @@ TEST_F(AssetsTest, OlderOnesMakeRoomForNewerOnes) {
   EXPECT_EQ(code_of(agent.run(showing({"a", "b", "c", "d", "e", "f"}), "s")), ErrorCode::kTooLarge);
 }
 
-}  // namespace
+}  // namespace assets_test
 }  // namespace tertulia

@@ -8,7 +8,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace builtin_middleware_test {
 
 using testing::AllOf;
 using testing::Each;
@@ -273,5 +273,5 @@ TEST_F(BuiltinMiddlewareTest, TheLogHoldsNumbersAndNoContent) {
   EXPECT_THAT(written, Each(AllOf(Not(HasSubstr("secret")), Not(HasSubstr("12345")))));
 }
 
-}  // namespace
+}  // namespace builtin_middleware_test
 }  // namespace tertulia

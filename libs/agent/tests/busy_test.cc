@@ -8,7 +8,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace busy_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -275,5 +275,5 @@ TEST_F(BusyTest, ACoroutineCanAwaitTheEvents) {
   EXPECT_EQ(text, "Good evening.");
 }
 
-}  // namespace
+}  // namespace busy_test
 }  // namespace tertulia

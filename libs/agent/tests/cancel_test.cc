@@ -6,7 +6,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace cancel_test {
 
 using testing::AllOf;
 using testing::ElementsAre;
@@ -48,5 +48,5 @@ TEST_F(CancelTest, WhatAToolSaysBecauseOfItIsTooLateAndWhatHadNotBegunDoesNotRun
                           AllOf(HasSubstr("did not run"), HasSubstr("(interrupted)"))));
 }
 
-}  // namespace
+}  // namespace cancel_test
 }  // namespace tertulia

@@ -8,7 +8,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace elicitation_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -144,5 +144,5 @@ TEST_F(ElicitationTest, ACancelledTurnLeavesNoQuestion) {
   EXPECT_TRUE(open_questions(*agent.engine()).empty());
 }
 
-}  // namespace
+}  // namespace elicitation_test
 }  // namespace tertulia

@@ -8,7 +8,7 @@
 #include "engine_impl.h"
 
 namespace tertulia {
-namespace {
+namespace engine_test {
 
 // Whoever closes an engine may do so before its threads have come to anything.
 TEST(Engine, ClosesWithoutWaitingForItsNextRenewalOfLeases) {
@@ -21,5 +21,5 @@ TEST(Engine, ClosesWithoutWaitingForItsNextRenewalOfLeases) {
   }
 }
 
-}  // namespace
+}  // namespace engine_test
 }  // namespace tertulia

@@ -6,7 +6,7 @@
 #include "tertulia/base/env.h"
 
 namespace tertulia {
-namespace {
+namespace event_log_test {
 
 using testing::ElementsAre;
 
@@ -126,5 +126,5 @@ TEST_F(EventLogTest, StoredEventsThatMakeNoSenseAreDamaged) {
   }
 }
 
-}  // namespace
+}  // namespace event_log_test
 }  // namespace tertulia

@@ -7,7 +7,7 @@
 #include "branch_numbers.h"
 
 namespace tertulia {
-namespace {
+namespace lease_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -117,5 +117,5 @@ TEST_F(LeaseTest, ALeaseOfAnotherMachineThatHasRunOutBindsNobody) {
   EXPECT_THAT(transcript("s"), ElementsAre("user: Hello", "assistant: Hi."));
 }
 
-}  // namespace
+}  // namespace lease_test
 }  // namespace tertulia

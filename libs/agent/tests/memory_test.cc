@@ -16,7 +16,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace memory_test {
 
 using testing::Contains;
 using testing::HasSubstr;
@@ -375,5 +375,5 @@ TEST_F(MemoryTest, WhatATurnDidWithItsToolsIsLearnedWhereThatIsWantedAndShownToN
   EXPECT_THAT(three_calls(), SizeIs(1)) << "the same is not learned twice";
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace tertulia

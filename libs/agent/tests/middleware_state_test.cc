@@ -36,7 +36,7 @@ struct New {
 };
 TERTULIA_FIELDS(New, count, steps, label, mood, rest, totals)
 
-namespace {
+namespace middleware_state_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -199,5 +199,5 @@ TEST_F(MiddlewareStateTest, StateOfANewerProgramIsNotWrittenOver) {
   EXPECT_EQ(transcript("s").size(), 2U);
 }
 
-}  // namespace
+}  // namespace middleware_state_test
 }  // namespace tertulia

@@ -7,7 +7,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace middleware_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -417,5 +417,5 @@ TEST_F(MiddlewareTest, WhatIsStoredIsNotGivenToAHookAgain) {
                           "next /around model", "next /model", "next /round", "next /turn committed"));
 }
 
-}  // namespace
+}  // namespace middleware_test
 }  // namespace tertulia

@@ -12,7 +12,7 @@
 #include "pairing_checker.h"
 
 namespace tertulia {
-namespace {
+namespace pairing_property_test {
 
 constexpr std::size_t kSequences = 100'000;
 constexpr std::size_t kWorkers = 2;
@@ -377,5 +377,5 @@ TEST(PairingProperty, TheCheckerRefusesWhatProvidersRefuse) {
   EXPECT_TRUE(pairing_fault({ask, message(Role::kAssistant, {Part::tool_call("a", "look", "[1]")}), one}));
 }
 
-}  // namespace
+}  // namespace pairing_property_test
 }  // namespace tertulia

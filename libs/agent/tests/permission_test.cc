@@ -7,7 +7,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace permission_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -247,5 +247,5 @@ TEST_F(PermissionTest, ATurnThatWaitsForAnAnswerCanBeCancelled) {
   EXPECT_THAT(ledger->entries(), IsEmpty());
 }
 
-}  // namespace
+}  // namespace permission_test
 }  // namespace tertulia

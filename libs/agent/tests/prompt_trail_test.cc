@@ -5,7 +5,7 @@
 #include "tertulia/conversation/transcript.h"
 
 namespace tertulia {
-namespace {
+namespace prompt_trail_test {
 
 class PromptTrailTest : public testing::Test {
  protected:
@@ -62,5 +62,5 @@ TEST_F(PromptTrailTest, APromptThatBeginsOtherwiseIsHashedAnew) {
           .value());
 }
 
-}  // namespace
+}  // namespace prompt_trail_test
 }  // namespace tertulia

@@ -2,7 +2,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace submit_test {
 
 class SubmitTest : public AgentTest {};
 
@@ -32,5 +32,5 @@ TEST_F(SubmitTest, MessagesThatWaitKeepTheOrderInWhichTheyWereSent) {
   EXPECT_TRUE(model->check());
 }
 
-}  // namespace
+}  // namespace submit_test
 }  // namespace tertulia

@@ -4,7 +4,7 @@
 #include "agent_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace turn_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -340,5 +340,5 @@ TEST_F(TurnTest, TheHistoryThatFitsIsShownAndTheRestIsKept) {
   EXPECT_GE(model->requests().back().view.size(), 3U);
 }
 
-}  // namespace
+}  // namespace turn_test
 }  // namespace tertulia

@@ -1,4 +1,5 @@
 #include <deque>
+#include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -11,23 +12,14 @@
 namespace tertulia {
 namespace {
 
-class ThreadPool final : public Executor {
+// What the threads share with the pool, and keep beyond it if one of them destroys it.
+class Jobs {
  public:
-  ThreadPool(std::size_t threads, std::size_t queue) : limit_(threads), queue_(queue) {}
+  Jobs(std::size_t threads, std::size_t queue) : limit_(threads), queue_(queue) {}
 
-  ~ThreadPool() override {
-    {
-      MutexLock lock(mutex_);
-      closed_ = true;
-      work_.notify_all();
-    }
-    for (std::thread& thread : threads_) {
-      TERTULIA_CHECK(thread.get_id() != std::this_thread::get_id(), "a job destroys the pool that runs it");
-      thread.join();
-    }
-  }
-
-  Result<void> post(std::function<void()> job) override {
+  // `start` adds a thread that calls run(), or returns false.
+  template <class Start>
+  Result<void> post(std::function<void()> job, Start start) {
     MutexLock lock(mutex_);
     if (closed_) return Error(ErrorCode::kClosed, "the threads are being stopped");
     if (jobs_.size() >= queue_) {
@@ -38,23 +30,15 @@ class ThreadPool final : public Executor {
     // Those who were woken but have not taken their job yet still count as idle, and their job as waiting.
     if (idle_ >= jobs_.size()) {
       work_.notify_one();
-    } else if (threads_.size() < limit_) {
-      return start_thread_locked();
-    }
-    return {};
-  }
-
- private:
-  // The machine may refuse a thread: the jobs then wait for those there are.
-  Result<void> start_thread_locked() TERTULIA_REQUIRES(mutex_) {
-    try {
-      threads_.emplace_back([this] { run(); });
-    } catch (const std::system_error&) {
-      if (threads_.empty()) {
+    } else if (threads_ < limit_) {
+      if (start()) {
+        ++threads_;
+      } else if (threads_ == 0) {
         jobs_.pop_back();
         return Error(ErrorCode::kQueueFull,
                      "the machine allows no further thread; end other programs or raise its limit");
       }
+      // Where the machine refuses a thread, the jobs wait for those there are.
     }
     return {};
   }
@@ -75,15 +59,55 @@ class ThreadPool final : public Executor {
     }
   }
 
+  void close() {
+    MutexLock lock(mutex_);
+    closed_ = true;
+    work_.notify_all();
+  }
+
+ private:
   const std::size_t limit_;
   const std::size_t queue_;
   Mutex mutex_;
   CondVar work_;
   std::deque<std::function<void()>> jobs_ TERTULIA_GUARDED_BY(mutex_);
-  // Only grows, and only until it is closed; the destructor reads it without the lock.
-  std::vector<std::thread> threads_;
+  std::size_t threads_ TERTULIA_GUARDED_BY(mutex_) = 0;
   std::size_t idle_ TERTULIA_GUARDED_BY(mutex_) = 0;
   bool closed_ TERTULIA_GUARDED_BY(mutex_) = false;
+};
+
+class ThreadPool final : public Executor {
+ public:
+  ThreadPool(std::size_t threads, std::size_t queue) : jobs_(std::make_shared<Jobs>(threads, queue)) {}
+
+  ~ThreadPool() override {
+    jobs_->close();
+    for (std::thread& thread : threads_) {
+      // A job let go of the last that held the pool: its thread runs what is left, and ends by itself.
+      if (thread.get_id() == std::this_thread::get_id())
+        thread.detach();
+      else
+        thread.join();
+    }
+  }
+
+  Result<void> post(std::function<void()> job) override {
+    return jobs_->post(std::move(job), [this] { return start_thread(); });
+  }
+
+ private:
+  bool start_thread() {
+    try {
+      threads_.emplace_back([jobs = jobs_] { jobs->run(); });
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
+
+  const std::shared_ptr<Jobs> jobs_;
+  // Grows only within post(), under the lock of the jobs, and only until they are closed.
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "tertulia/base/env.h"
 
 namespace tertulia {
-namespace {
+namespace bounded_queue_test {
 
 using namespace std::chrono_literals;
 
@@ -139,5 +139,5 @@ TEST(BoundedQueue, NextGivesWhatIsLeftAndThenNothingOnceItIsClosed) {
   EXPECT_EQ(queue.next(), std::nullopt);
 }
 
-}  // namespace
+}  // namespace bounded_queue_test
 }  // namespace tertulia

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace cancellation_test {
 
 TEST(Cancellation, ATokenWithoutASourceIsNeverCancelled) {
   const CancelToken token;
@@ -122,5 +122,5 @@ TEST(Cancellation, RacingCancelsAndRegistrationsCallEachCallbackExactlyOnce) {
   }
 }
 
-}  // namespace
+}  // namespace cancellation_test
 }  // namespace tertulia

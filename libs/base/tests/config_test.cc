@@ -6,7 +6,7 @@
 #include "tertulia/base/testing/sim_env.h"
 
 namespace tertulia {
-namespace {
+namespace config_test {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
@@ -356,5 +356,5 @@ TEST_F(ConfigTest, ATableThatNobodyKeepsIsUnknown) {
   EXPECT_FALSE(load("[agents.helper]\nmodel = \"fast\"\n").ok());
 }
 
-}  // namespace
+}  // namespace config_test
 }  // namespace tertulia

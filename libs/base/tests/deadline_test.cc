@@ -5,7 +5,7 @@
 #include "tertulia/base/testing/sim_clock.h"
 
 namespace tertulia {
-namespace {
+namespace deadline_test {
 
 using namespace std::chrono_literals;
 
@@ -52,5 +52,5 @@ TEST(Deadline, ExtremeDurationsDoNotOverflow) {
   EXPECT_TRUE(Deadline::after(0s, clock).expired(clock));
 }
 
-}  // namespace
+}  // namespace deadline_test
 }  // namespace tertulia

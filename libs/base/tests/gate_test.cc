@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace gate_test {
 
 TEST(Gate, LetsInUntilItIsClosed) {
   Gate gate;
@@ -78,5 +78,5 @@ TEST(Gate, NobodyIsInsideAfterAClosingThatRacesWithEntering) {
   }
 }
 
-}  // namespace
+}  // namespace gate_test
 }  // namespace tertulia

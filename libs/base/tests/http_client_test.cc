@@ -18,14 +18,14 @@
 #include "raw_server.h"
 
 namespace tertulia {
-namespace {
+namespace http_client_test {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::RawConnection;
-using testing::RawServer;
+using trial::RawConnection;
+using trial::RawServer;
 using How = HttpEnd::How;
 
 HttpClientOptions direct() { return {.proxy = ""}; }
@@ -395,5 +395,5 @@ TEST(HttpClient, IsSharedByThoseWhoAskForTheSame) {
   EXPECT_NE(HttpClient::shared({.proxy = "http://127.0.0.1:1"}), one);
 }
 
-}  // namespace
+}  // namespace http_client_test
 }  // namespace tertulia

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace id_test {
 
 ErrorCode code_for(std::string_view id) {
   const auto parsed = SessionId::parse(id);
@@ -53,5 +53,5 @@ TEST(Id, NamesWorkAsKeysOfHashedSets) {
   EXPECT_FALSE(set.contains(SessionId::parse("c").value()));
 }
 
-}  // namespace
+}  // namespace id_test
 }  // namespace tertulia

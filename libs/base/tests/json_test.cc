@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace json_test {
 
 ErrorCode code_of(std::string_view text, const JsonLimits& limits = {}) {
   const auto parsed = parse_json(text, limits);
@@ -187,5 +187,5 @@ TEST(JsonReader, RefusesWhatIsNoObject) {
   EXPECT_EQ(in.finish().error().message(), "session: expected an object, got array.");
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace tertulia

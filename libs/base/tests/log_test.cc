@@ -14,7 +14,7 @@
 #include "tertulia/base/testing/sim_clock.h"
 
 namespace tertulia {
-namespace {
+namespace log_test {
 
 // Counts how often it is asked for its text.
 struct CountingId {
@@ -165,5 +165,5 @@ TEST(Printable, EscapesWhatIsNotOneLineOfText) {
   EXPECT_EQ(in_quotes("a\"b\\"), "\"a\\\"b\\\\\"");
 }
 
-}  // namespace
+}  // namespace log_test
 }  // namespace tertulia

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace nearest_test {
 
 const std::vector<std::string> kKnown = {"log.level", "log.format", "data"};
 
@@ -33,5 +33,5 @@ TEST(Nearest, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(did_you_mean("colour", kKnown), "");
 }
 
-}  // namespace
+}  // namespace nearest_test
 }  // namespace tertulia

@@ -9,7 +9,7 @@
 #include "tertulia/base/testing/sim_clock.h"
 
 namespace tertulia {
-namespace {
+namespace random_test {
 
 // Gives the words it was told to, in order.
 class ListedRandom final : public Random {
@@ -67,5 +67,5 @@ TEST(SimRandom, ACopyGoesOnIndependently) {
   EXPECT_EQ(one.next(), copy.next());
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace tertulia

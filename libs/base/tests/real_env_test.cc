@@ -12,7 +12,7 @@
 #include "tertulia/base/env.h"
 
 namespace tertulia {
-namespace {
+namespace real_env_test {
 
 class RealFiles : public testing::Test {
  protected:
@@ -201,5 +201,5 @@ TEST(RealClock, MonotonicTimeDoesNotGoBackAndTheCalendarIsThisCentury) {
   EXPECT_GT(clock.now().time_since_epoch(), std::chrono::years(50));
 }
 
-}  // namespace
+}  // namespace real_env_test
 }  // namespace tertulia

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace result_test {
 
 Result<int> half(int number) {
   if (number % 2 != 0) return Error(ErrorCode::kOutOfRange, "The number is odd.").with("actual", number);
@@ -89,5 +89,5 @@ TEST(ErrorCode, NamesAreUniqueAndReadBack) {
   EXPECT_EQ(error_code_named("no_such_code"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace result_test
 }  // namespace tertulia

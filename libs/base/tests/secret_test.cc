@@ -11,7 +11,7 @@
 #include "tertulia/base/log.h"
 
 namespace tertulia {
-namespace {
+namespace secret_test {
 
 // The misuses that must not compile.
 template <class T>
@@ -78,5 +78,5 @@ TEST(Secret, TakingWipesWhatTheCallerHad) {
   EXPECT_TRUE(std::all_of(bytes, bytes + size, [](char byte) { return byte == 0; }));
 }
 
-}  // namespace
+}  // namespace secret_test
 }  // namespace tertulia

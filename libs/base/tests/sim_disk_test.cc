@@ -8,7 +8,7 @@
 #include "tertulia/base/testing/sim_env.h"
 
 namespace tertulia {
-namespace {
+namespace sim_disk_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -446,5 +446,5 @@ TEST(SimDisk, AnyChangeCanFailOnceOrForEverAndTearItsWrite) {
   EXPECT_EQ(disk.remove("/b").error().code(), ErrorCode::kStorageIo);
 }
 
-}  // namespace
+}  // namespace sim_disk_test
 }  // namespace tertulia

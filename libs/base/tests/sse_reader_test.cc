@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace sse_reader_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -83,5 +83,5 @@ TEST(SseReader, RemembersHowLongToWait) {
   EXPECT_EQ(reader.retry_milliseconds(), 1500U);
 }
 
-}  // namespace
+}  // namespace sse_reader_test
 }  // namespace tertulia

@@ -1,5 +1,7 @@
 #include <atomic>
+#include <future>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -10,11 +12,11 @@
 #include "tertulia/base/executor.h"
 
 namespace tertulia {
-namespace {
+namespace thread_pool_test {
 
 TEST(ThreadPool, RunsAJobOnAnotherThread) {
-  const auto pool = thread_pool(1);
   std::latch ran(1);
+  const auto pool = thread_pool(1);
   std::thread::id where;
   pool->post([&] {
         where = std::this_thread::get_id();
@@ -26,9 +28,9 @@ TEST(ThreadPool, RunsAJobOnAnotherThread) {
 }
 
 TEST(ThreadPool, AsManyJobsRunAtOnceAsThereAreThreads) {
-  const auto pool = thread_pool(4);
   // Each waits for the three others: with fewer threads this would never end.
   std::latch together(5);
+  const auto pool = thread_pool(4);
   for (int i = 0; i < 4; ++i) pool->post([&] { together.arrive_and_wait(); }).value();
   together.arrive_and_wait();
 }
@@ -98,10 +100,10 @@ TEST(ThreadPool, TheDestructorRunsWhatWaitsAndRefusesWhatComesThen) {
   std::atomic<int> ran = 0;
   std::atomic<bool> refused = false;
   {
-    auto pool = thread_pool(1);
-    Executor& executor = *pool;
     std::latch started(1);
     std::latch go_on(1);
+    auto pool = thread_pool(1);
+    Executor& executor = *pool;
     pool->post([&] {
           started.count_down();
           go_on.wait();
@@ -125,6 +127,24 @@ TEST(ThreadPool, TheDestructorRunsWhatWaitsAndRefusesWhatComesThen) {
   }
   EXPECT_EQ(ran, 10);
   EXPECT_TRUE(refused);
+}
+
+TEST(ThreadPool, AJobMayLetGoOfTheLastThatHoldsThePool) {
+  const auto ended = std::make_shared<std::promise<int>>();
+  std::promise<void> go_on;
+  std::shared_ptr<Executor> pool = thread_pool(1);
+  Executor& executor = *pool;
+  executor
+      .post([ended, held = std::move(pool), wait = go_on.get_future().share()]() mutable {
+        wait.wait();
+        const auto ran = std::make_shared<int>(0);
+        for (int i = 0; i < 10; ++i) held->post([ran] { ++*ran; }).value();
+        held->post([ran, ended] { ended->set_value(*ran); }).value();
+        held.reset();
+      })
+      .value();
+  go_on.set_value();
+  EXPECT_EQ(ended->get_future().get(), 10);
 }
 
 TEST(ThreadPool, WhatAJobHeldIsReleasedWhenItHasRun) {
@@ -164,5 +184,5 @@ TEST(ThreadPool, LosesNoJobThatManyThreadsPost) {
   EXPECT_EQ(ran, 2 * kPosters * kEach);
 }
 
-}  // namespace
+}  // namespace thread_pool_test
 }  // namespace tertulia

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace units_test {
 
 using namespace std::chrono_literals;
 
@@ -53,5 +53,5 @@ TEST(Units, TextIsInTheLargestExactUnitAndReadsBack) {
   }
 }
 
-}  // namespace
+}  // namespace units_test
 }  // namespace tertulia

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace utf8_test {
 
 TEST(Utf8, AcceptsEveryCharacterAndNoSurrogate) {
   for (unsigned point = 0; point <= 0x10FFFF; ++point) {
@@ -51,5 +51,5 @@ TEST(Utf8, PrefixDoesNotCutACharacter) {
   EXPECT_EQ(utf8_prefix("abc", 99), "abc");
 }
 
-}  // namespace
+}  // namespace utf8_test
 }  // namespace tertulia

@@ -9,7 +9,7 @@
 #include "tertulia/base/env.h"
 
 namespace tertulia {
-namespace {
+namespace uuid_test {
 
 // A clock that says what it is told, and a source that gives one byte for ever: the worst case for
 // uniqueness.
@@ -94,5 +94,5 @@ TEST(UuidMaker, GivesEveryThreadItsOwnIds) {
   EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
 }
 
-}  // namespace
+}  // namespace uuid_test
 }  // namespace tertulia

@@ -1,8 +1,6 @@
 #include "time_text.h"
 
-#include <array>
 #include <cstdint>
-#include <cstdio>
 
 namespace tertulia {
 namespace {
@@ -43,6 +41,21 @@ struct Digits {
   }
 };
 
+// Events, messages and journals are full of times, and printf would take longer than all else of writing one.
+void put_digits(std::string& out, std::uint64_t value, std::size_t count, char before) {
+  out += before;
+  const std::size_t start = out.size();
+  out.resize(start + count);
+  for (std::size_t i = count; i-- > 0; value /= 10) out[start + i] = static_cast<char>('0' + value % 10);
+}
+
+// Four digits; six with a sign where four are not enough.
+void put_year(std::string& out, std::int64_t year) {
+  const bool plain = year >= 0 && year <= 9999;
+  put_digits(out, static_cast<std::uint64_t>(year < 0 ? -year : year), plain ? 4 : 6, year < 0 ? '-' : '+');
+  if (plain) out.erase(0, 1);
+}
+
 std::int64_t take_year(Digits& digits) {
   const bool negative = digits.text.starts_with('-');
   if (!negative && !digits.text.starts_with('+')) return digits.take(4);
@@ -69,15 +82,17 @@ std::string time_text(Time time) {
   const std::int64_t year = static_cast<int>(date.year()) + cycle * kCycleYears;
   const chrono::hh_mm_ss<Duration> clock{Duration(in_day)};
 
-  std::array<char, 48> text;
-  const int size = std::snprintf(
-      text.data(), text.size(),
-      year >= 0 && year <= 9999 ? "%04lld-%02u-%02uT%02d:%02d:%02d.%06dZ"
-                                : "%+07lld-%02u-%02uT%02d:%02d:%02d.%06dZ",
-      static_cast<long long>(year), static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-      static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
-  return std::string(text.data(), static_cast<std::size_t>(size));
+  std::string text;
+  text.reserve(32);
+  put_year(text, year);
+  put_digits(text, static_cast<unsigned>(date.month()), 2, '-');
+  put_digits(text, static_cast<unsigned>(date.day()), 2, '-');
+  put_digits(text, static_cast<std::uint64_t>(clock.hours().count()), 2, 'T');
+  put_digits(text, static_cast<std::uint64_t>(clock.minutes().count()), 2, ':');
+  put_digits(text, static_cast<std::uint64_t>(clock.seconds().count()), 2, ':');
+  put_digits(text, static_cast<std::uint64_t>(clock.subseconds().count()), 6, '.');
+  text += 'Z';
+  return text;
 }
 
 std::optional<Time> parse_time(std::string_view text) {

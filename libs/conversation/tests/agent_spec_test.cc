@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace agent_spec_test {
 
 AgentSpec sample() {
   return {.id = AgentId::parse("helper").value(), .model = "offline", .tools = {"calculator", "clock"}};
@@ -60,5 +60,5 @@ TEST(AgentSpec, SaysWhichSettingIsWrong) {
   }
 }
 
-}  // namespace
+}  // namespace agent_spec_test
 }  // namespace tertulia

@@ -10,7 +10,7 @@
 #include "sample.h"
 
 namespace tertulia {
-namespace {
+namespace branch_rules_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -177,5 +177,5 @@ TEST(Lineage, IsDamagedByEachBrokenLink) {
   EXPECT_EQ(culprit({fork("a", "b", 1), fork("b", "c", 1), fork("c", "b", 1)}), "b");
 }
 
-}  // namespace
+}  // namespace branch_rules_test
 }  // namespace tertulia

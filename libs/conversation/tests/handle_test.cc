@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace handle_test {
 
 const HandleKey kKey = [] {
   HandleKey key{};
@@ -113,5 +113,5 @@ TEST(Handle, IsWrittenAsTheHeaderSays) {
             "Fpbi8xNy8xODAwMDAzNjAwMDAwMDAw");
 }
 
-}  // namespace
+}  // namespace handle_test
 }  // namespace tertulia

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace journal_test {
 
 const Time kNow = Time(std::chrono::seconds(1'800'000'000));
 const TurnId kTurn = TurnId(Uuid({1}));
@@ -274,5 +274,5 @@ TEST(Journal, IdempotencyKeyNamesTheCallForEver) {
             "s/main/" + kTurn.text() + "/3");
 }
 
-}  // namespace
+}  // namespace journal_test
 }  // namespace tertulia

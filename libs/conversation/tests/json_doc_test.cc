@@ -13,11 +13,11 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace json_doc_test {
 
 // The JSON examples of the page, by the heading they stand under.
 std::map<std::string, std::vector<std::string>> examples() {
-  std::ifstream page(testing::source_dir() / "docs/formats/json.md");
+  std::ifstream page(trial::source_dir() / "docs/formats/json.md");
   EXPECT_TRUE(page.good());
   std::map<std::string, std::vector<std::string>> found;
   std::string heading;
@@ -58,12 +58,12 @@ TEST(JsonDoc, EveryFormIsShownAndEveryExampleIsTrue) {
 }
 
 TEST(JsonDoc, NamesTheVersionThatIsWritten) {
-  std::ifstream page(testing::source_dir() / "docs/formats/json.md");
+  std::ifstream page(trial::source_dir() / "docs/formats/json.md");
   std::stringstream text;
   text << page.rdbuf();
   const std::string version = std::to_string(kFormMajor) + "." + std::to_string(kFormMinor);
   EXPECT_NE(text.str().find("describes **" + version + "**"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace json_doc_test
 }  // namespace tertulia

@@ -8,7 +8,7 @@
 #include "random_values.h"
 
 namespace tertulia {
-namespace {
+namespace json_forms_property_test {
 
 template <class T>
 class JsonForms : public testing::Test {};
@@ -112,5 +112,5 @@ TYPED_TEST(JsonForms, OfANewerMinorVersionKeepWhatTheyAdded) {
   }
 }
 
-}  // namespace
+}  // namespace json_forms_property_test
 }  // namespace tertulia

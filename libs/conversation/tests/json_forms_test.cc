@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace json_forms_test {
 
 const Time kNow = Time(std::chrono::seconds(1'794'781'514));
 const MessageId kId = MessageId(Uuid({1, 2, 3}));
@@ -139,5 +139,5 @@ TEST(Forms, AreAppendedToWhatIsThere) {
   EXPECT_EQ(parse_json(text).value().as_array()->size(), 2U);
 }
 
-}  // namespace
+}  // namespace json_forms_test
 }  // namespace tertulia

@@ -6,7 +6,7 @@
 #include "tertulia/conversation/json_forms.h"
 
 namespace tertulia {
-namespace {
+namespace json_input_test {
 
 struct Refusal {
   ErrorCode code{};
@@ -191,5 +191,5 @@ TEST(BadInput, MessageOfANewerMajorVersionIsRefusedInsideAnOlderForm) {
   EXPECT_EQ(found.param, "turns[0].messages[0].v");
 }
 
-}  // namespace
+}  // namespace json_input_test
 }  // namespace tertulia

@@ -10,7 +10,7 @@
 #include "sample.h"
 
 namespace tertulia {
-namespace {
+namespace message_test {
 
 using sample::message_id;
 
@@ -341,5 +341,5 @@ TEST(Message, IsSharedByThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-}  // namespace
+}  // namespace message_test
 }  // namespace tertulia

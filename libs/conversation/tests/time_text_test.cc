@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace time_text_test {
 
 Time micros(std::int64_t count) { return Time(Duration(count)); }
 
@@ -48,5 +48,5 @@ TEST(TimeText, NothingElseIsATime) {
   }
 }
 
-}  // namespace
+}  // namespace time_text_test
 }  // namespace tertulia

@@ -15,7 +15,7 @@
 #include "sample.h"
 
 namespace tertulia {
-namespace {
+namespace transcript_property_test {
 
 // A branch twice: as the engine has it, and as a list of messages with their revisions.
 struct Twin {
@@ -203,5 +203,5 @@ TEST(TranscriptProperty, ALongSequenceAgreesWithPlainLists) {
   ASSERT_NO_FATAL_FAILURE(compare_all(twin));
 }
 
-}  // namespace
+}  // namespace transcript_property_test
 }  // namespace tertulia

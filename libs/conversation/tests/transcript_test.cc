@@ -11,7 +11,7 @@
 #include "sample.h"
 
 namespace tertulia {
-namespace {
+namespace transcript_test {
 
 using sample::number_of;
 using sample::says;
@@ -275,5 +275,5 @@ TEST(TranscriptThreads, ReadersSeeWholeSnapshotsWhileAWriterAppends) {
   for (std::thread& reader : readers) reader.join();
 }
 
-}  // namespace
+}  // namespace transcript_test
 }  // namespace tertulia

@@ -10,7 +10,7 @@
 #include "sample.h"
 
 namespace tertulia {
-namespace {
+namespace turn_test {
 
 using sample::calls;
 using sample::numbers_of;
@@ -161,5 +161,5 @@ TEST(Turn, SaysWhichMessageBreaksTheRule) {
   expect_unpaired(error_of({calls(1, {"a"})}), "a");
 }
 
-}  // namespace
+}  // namespace turn_test
 }  // namespace tertulia

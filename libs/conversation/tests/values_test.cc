@@ -14,7 +14,7 @@
 #include "tertulia/conversation/tool_call_record.h"
 
 namespace tertulia {
-namespace {
+namespace values_test {
 
 const Time kNow = Time(std::chrono::seconds(1'800'000'000));
 
@@ -145,5 +145,5 @@ TEST(ToolCallRecord, SucceededOnlyIfTheOutcomeIsOk) {
   EXPECT_EQ(ToolCallRecord{}.tool_class, ToolClass::kUnsafe) << "a tool that says nothing is not run twice";
 }
 
-}  // namespace
+}  // namespace values_test
 }  // namespace tertulia

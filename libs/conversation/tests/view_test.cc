@@ -10,7 +10,7 @@
 #include "sample.h"
 
 namespace tertulia {
-namespace {
+namespace view_test {
 
 using sample::calls;
 using sample::numbers_of;
@@ -164,5 +164,5 @@ TEST(View, IteratesOverLongSlices) {
   EXPECT_EQ(numbers, numbers_of(view.to_vector()));
 }
 
-}  // namespace
+}  // namespace view_test
 }  // namespace tertulia

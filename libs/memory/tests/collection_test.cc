@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace collection_test {
 
 const TenantId kTenant = TenantId::parse("acme").value();
 const OwnerId kAnna = OwnerId::parse("anna").value();
@@ -37,5 +37,5 @@ TEST(MemoryWriter, OnlyAUserOrAnOperatorWithANameWrites) {
   EXPECT_EQ(check_writer({WriterKind::kModel, "gpt"}).error().code(), ErrorCode::kNotPermitted);
 }
 
-}  // namespace
+}  // namespace collection_test
 }  // namespace tertulia

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace tertulia {
-namespace {
+namespace document_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -68,5 +68,5 @@ TEST(Document, FormatsAreKnownByTheirEndings) {
   EXPECT_EQ(format_of("notes"), DocumentFormat::kText);
 }
 
-}  // namespace
+}  // namespace document_test
 }  // namespace tertulia

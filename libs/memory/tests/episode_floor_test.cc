@@ -14,7 +14,7 @@
 #include "talk_maker.h"
 
 namespace tertulia {
-namespace {
+namespace episode_floor_test {
 
 struct Talk {
   std::string_view name;
@@ -191,7 +191,7 @@ class EpisodeFloorTest : public ::testing::Test {
   SimEnv env{1};
   std::shared_ptr<Store> store = open_memory_store();
   std::shared_ptr<const Tokenizer> tokenizer = estimating_tokenizer();
-  testing::TalkMaker maker{*tokenizer};
+  trial::TalkMaker maker{*tokenizer};
   Memory memory{store, env};
 };
 
@@ -205,5 +205,5 @@ TEST_F(EpisodeFloorTest, WhatBelongsToAQuestionIsRecalledAndStrangersSeldomAre) 
   }
 }
 
-}  // namespace
+}  // namespace episode_floor_test
 }  // namespace tertulia

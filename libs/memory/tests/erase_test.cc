@@ -19,15 +19,15 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace erase_test {
 
-using testing::bytes_under;
 using ::testing::ElementsAre;
-using testing::EraseWorld;
 using ::testing::HasSubstr;
-using testing::kCanary;
 using ::testing::Not;
 using ::testing::SizeIs;
+using trial::bytes_under;
+using trial::EraseWorld;
+using trial::kCanary;
 
 const std::string kWord(kCanary);
 
@@ -115,7 +115,7 @@ class Database {
  public:
   explicit Database(const Path& file) {
     EXPECT_EQ(sqlite3_open_v2(file.c_str(), &handle_, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
-    const Path path = testing::source_dir() / "libs/store/data/turn_dictionary_1";
+    const Path path = trial::source_dir() / "libs/store/data/turn_dictionary_1";
     std::ifstream in(path, std::ios::binary);
     dictionary_.assign(std::istreambuf_iterator<char>(in), {});
     EXPECT_FALSE(dictionary_.empty());
@@ -381,5 +381,5 @@ TEST(EraseCrash, APowerCutAtAnyMomentLosesNoConversationAndTheNextCallErases) {
   }
 }
 
-}  // namespace
+}  // namespace erase_test
 }  // namespace tertulia

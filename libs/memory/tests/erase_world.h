@@ -22,7 +22,7 @@
 #include "tertulia/store/episode_store.h"
 #include "tertulia/store/store.h"
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 inline constexpr std::string_view kCanary = "quetzalcanary";
 
@@ -281,4 +281,4 @@ inline std::string bytes_under(const std::filesystem::path& directory) {
   return bytes;
 }
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

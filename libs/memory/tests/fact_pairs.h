@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 using FactPair = std::pair<std::string_view, std::string_view>;
 
@@ -223,4 +223,4 @@ inline constexpr std::array kMoreBesideEachOther = std::to_array<FactPair>({
     {"I want to learn Python", "I want to visit Iceland"},
 });
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

@@ -12,7 +12,7 @@
 #include "fact_pairs.h"
 
 namespace tertulia {
-namespace {
+namespace fact_test {
 
 using enum FactRelation;
 
@@ -58,7 +58,7 @@ struct Judged {
 
 // With the cosines that remember() would have.
 template <std::size_t kCount>
-void judge(const std::array<testing::FactPair, kCount>& pairs, bool expected, Judged& judged) {
+void judge(const std::array<trial::FactPair, kCount>& pairs, bool expected, Judged& judged) {
   for (const auto& [known, told] : pairs) {
     const std::vector<Vector> vectors =
         embed(*static_embedder(), {std::string(known), std::string(told)}).value();
@@ -75,10 +75,10 @@ TEST(FactRelation, WhatPeopleTakeBackIsSupersededAndNothingElse) {
   Judged untrue;
   Judged unseen;
   Judged beside;
-  judge(testing::kContradictions, true, untrue);
-  judge(testing::kMoreContradictions, true, unseen);
-  judge(testing::kBesideEachOther, false, beside);
-  judge(testing::kMoreBesideEachOther, false, beside);
+  judge(trial::kContradictions, true, untrue);
+  judge(trial::kMoreContradictions, true, unseen);
+  judge(trial::kBesideEachOther, false, beside);
+  judge(trial::kMoreBesideEachOther, false, beside);
   ASSERT_GE(untrue.all, 60U);
   ASSERT_GE(beside.all, 90U);
   EXPECT_GE(untrue.contradict * 100, untrue.all * 95);
@@ -104,5 +104,5 @@ TEST(RuleExtractor, TakesWhatUsersSayOfThemselves) {
   EXPECT_THAT(facts[0].sources, ::testing::ElementsAre(messages[0].id()));
 }
 
-}  // namespace
+}  // namespace fact_test
 }  // namespace tertulia

@@ -9,7 +9,7 @@
 #include "terms.h"
 
 namespace tertulia {
-namespace {
+namespace hybrid_index_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -250,5 +250,5 @@ TEST(DateMention, IsReadAsPeopleWriteIt) {
   EXPECT_EQ(date("room 12"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace hybrid_index_test
 }  // namespace tertulia

@@ -17,7 +17,7 @@
 #include "talk_maker.h"
 
 namespace tertulia {
-namespace {
+namespace life_test {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -29,7 +29,7 @@ class LifeTest : public ::testing::Test {
   SimEnv env{1};
   std::shared_ptr<Store> store = open_memory_store();
   std::shared_ptr<const Tokenizer> tokenizer = estimating_tokenizer();
-  testing::TalkMaker maker{*tokenizer};
+  trial::TalkMaker maker{*tokenizer};
   std::unique_ptr<Memory> memory = std::make_unique<Memory>(store, env);
 
   static SessionKey key(const std::string& session, const std::string& owner = "ada") {
@@ -549,5 +549,5 @@ TEST_F(ProcedureTest, ThoseOfAllAgentsAreFoundToo) {
   EXPECT_TRUE(match("refund"));
 }
 
-}  // namespace
+}  // namespace life_test
 }  // namespace tertulia

@@ -12,7 +12,7 @@
 #include "talk_maker.h"
 
 namespace tertulia {
-namespace {
+namespace memory_config_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -25,7 +25,7 @@ class MemoryConfigTest : public ::testing::Test {
   SimEnv env{1};
   std::shared_ptr<Store> store = open_memory_store();
   std::shared_ptr<const Tokenizer> tokenizer = estimating_tokenizer();
-  testing::TalkMaker maker{*tokenizer};
+  trial::TalkMaker maker{*tokenizer};
   std::shared_ptr<SemanticMemory> semantic = std::make_shared<SemanticMemory>(*store, env, static_embedder());
   std::unique_ptr<Memory> memory = std::make_unique<Memory>(store, env);
   const MemoryWriter writer{.kind = WriterKind::kUser, .name = "ada"};
@@ -200,5 +200,5 @@ TEST_F(MemoryConfigTest, ProceduralEnabledAndMinScore) {
   EXPECT_EQ(shown(question, Tier::kProcedure), 0U);
 }
 
-}  // namespace
+}  // namespace memory_config_test
 }  // namespace tertulia

@@ -11,7 +11,7 @@
 #include "tertulia/store/memory_store.h"
 
 namespace tertulia {
-namespace {
+namespace model_extractor_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -133,5 +133,5 @@ TEST_F(ModelExtractorTest, ASummaryIsMadeOfWhatFitsItsBudget) {
   EXPECT_EQ(model_summariser(model, "m", {.input = Tokens{12}})(messages).value(), "About Rex.");
 }
 
-}  // namespace
+}  // namespace model_extractor_test
 }  // namespace tertulia

@@ -13,7 +13,7 @@
 #include "collection_state.h"
 
 namespace tertulia {
-namespace {
+namespace semantic_crash_test {
 
 const MemoryWriter kWriter{WriterKind::kOperator, "test"};
 
@@ -136,5 +136,5 @@ TEST(SemanticCrash, EveryStoreKeepsWhatIsRemembered) {
   std::filesystem::remove_all(directory);
 }
 
-}  // namespace
+}  // namespace semantic_crash_test
 }  // namespace tertulia

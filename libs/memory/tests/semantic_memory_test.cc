@@ -7,7 +7,7 @@
 #include "tertulia/store/memory_store.h"
 
 namespace tertulia {
-namespace {
+namespace semantic_memory_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -267,5 +267,5 @@ TEST_F(SemanticMemoryTest, ListsPageByPage) {
   EXPECT_EQ(seen, 5U);
 }
 
-}  // namespace
+}  // namespace semantic_memory_test
 }  // namespace tertulia

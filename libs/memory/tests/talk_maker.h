@@ -11,7 +11,7 @@
 #include "tertulia/conversation/transcript.h"
 #include "tertulia/memory/working_memory.h"
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 class TalkMaker {
  public:
@@ -91,4 +91,4 @@ class TalkMaker {
   Revision revision_{};
 };
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

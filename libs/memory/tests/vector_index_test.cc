@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 namespace tertulia {
-namespace {
+namespace vector_index_test {
 
 constexpr std::size_t kDimensions = 48;
 
@@ -114,5 +114,5 @@ TEST(VectorIndex, RefusesVectorsOfAnotherLength) {
   EXPECT_TRUE(index.nearest(std::vector<float>(3), 1).empty());
 }
 
-}  // namespace
+}  // namespace vector_index_test
 }  // namespace tertulia

@@ -11,9 +11,9 @@
 #include "talk_maker.h"
 
 namespace tertulia {
-namespace {
+namespace working_memory_property_test {
 
-using testing::TalkMaker;
+using trial::TalkMaker;
 
 struct Scene {
   ViewParts parts;
@@ -154,5 +154,5 @@ INSTANTIATE_TEST_SUITE_P(WorkingMemory, EveryPruner,
                                            Pruning::kElideTools, Pruning::kStepped),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-}  // namespace
+}  // namespace working_memory_property_test
 }  // namespace tertulia

@@ -7,9 +7,9 @@
 #include "talk_maker.h"
 
 namespace tertulia {
-namespace {
+namespace working_memory_test {
 
-using testing::TalkMaker;
+using trial::TalkMaker;
 
 class WorkingMemory : public ::testing::Test {
  protected:
@@ -231,5 +231,5 @@ TEST(SharedPrefix, IsWhatBothPromptsBeginWith) {
   EXPECT_DOUBLE_EQ(shared_prefix(before, before), 1.0);
 }
 
-}  // namespace
+}  // namespace working_memory_test
 }  // namespace tertulia

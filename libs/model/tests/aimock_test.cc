@@ -11,14 +11,14 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace aimock_test {
 
 using talk::Heard;
 using talk::text_of;
 using talk::user;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::ProviderCase;
+using trial::ProviderCase;
 
 // Node with the mock in it. It ends when its input is closed.
 class Aimock {
@@ -27,7 +27,7 @@ class Aimock {
     std::array<int, 2> in{};
     std::array<int, 2> out{};
     if (pipe(in.data()) != 0 || pipe(out.data()) != 0) return;
-    const std::string script = testing::source_dir() / "libs/model/tests/aimock_server.mjs";
+    const std::string script = trial::source_dir() / "libs/model/tests/aimock_server.mjs";
     child_ = fork();
     if (child_ == 0) {
       dup2(in[0], STDIN_FILENO);
@@ -75,7 +75,7 @@ class AimockTest : public ::testing::TestWithParam<ProviderCase> {
   static inline std::unique_ptr<Aimock> mock_;
   Heard heard_;
 };
-INSTANTIATE_TEST_SUITE_P(Every, AimockTest, ::testing::ValuesIn(testing::provider_cases()),
+INSTANTIATE_TEST_SUITE_P(Every, AimockTest, ::testing::ValuesIn(trial::provider_cases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(AimockTest, StreamsText) {
@@ -110,5 +110,5 @@ TEST_P(AimockTest, SaysThatAModelHasNoAnswer) {
   EXPECT_EQ(result.error().code(), ErrorCode::kModelNotFound);
 }
 
-}  // namespace
+}  // namespace aimock_test
 }  // namespace tertulia

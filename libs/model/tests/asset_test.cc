@@ -7,7 +7,7 @@
 #include "talk.h"
 
 namespace tertulia {
-namespace {
+namespace asset_test {
 
 Part image(std::string_view type = "image/png") { return {.kind = PartKind::kImage, .name = type}; }
 Part file(std::string_view type) { return {.kind = PartKind::kFile, .name = type, .call_id = "a"}; }
@@ -56,5 +56,5 @@ TEST(Asset, WhatModelsTakeIsKnownByTheirNames) {
   EXPECT_FALSE(known_model("nobody-knows-it").images);
 }
 
-}  // namespace
+}  // namespace asset_test
 }  // namespace tertulia

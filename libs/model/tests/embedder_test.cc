@@ -14,7 +14,7 @@
 #include "embedder/static_table.h"
 
 namespace tertulia {
-namespace {
+namespace embedder_test {
 
 using testing::HasSubstr;
 
@@ -164,5 +164,5 @@ TEST(CachedEmbedder, DoesNotKeepFailures) {
   EXPECT_TRUE(embed(*cached, {"a"}).ok());
 }
 
-}  // namespace
+}  // namespace embedder_test
 }  // namespace tertulia

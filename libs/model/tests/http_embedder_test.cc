@@ -6,13 +6,13 @@
 #include "raw_server.h"
 
 namespace tertulia {
-namespace {
+namespace http_embedder_test {
 
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
-using testing::RawConnection;
-using testing::RawServer;
+using trial::RawConnection;
+using trial::RawServer;
 
 std::string answer(std::string_view body, std::string_view status = "200 OK") {
   return "HTTP/1.1 " + std::string(status) +
@@ -69,5 +69,5 @@ TEST_F(HttpEmbedderTest, WhenNobodyAnswersItIsUnavailable) {
   EXPECT_EQ(ask("").error().code(), ErrorCode::kModelUnavailable);
 }
 
-}  // namespace
+}  // namespace http_embedder_test
 }  // namespace tertulia

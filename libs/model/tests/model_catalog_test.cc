@@ -6,7 +6,7 @@
 #include "talk.h"
 
 namespace tertulia {
-namespace {
+namespace model_catalog_test {
 
 using testing::HasSubstr;
 
@@ -56,5 +56,5 @@ TEST(ModelCatalog, SaysWhatIsMissing) {
   EXPECT_EQ(problem({.name = "what"}).code(), ErrorCode::kModelNotFound);
 }
 
-}  // namespace
+}  // namespace model_catalog_test
 }  // namespace tertulia

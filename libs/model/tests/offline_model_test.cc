@@ -8,7 +8,7 @@
 #include "talk.h"
 
 namespace tertulia {
-namespace {
+namespace offline_model_test {
 
 using talk::assistant;
 using talk::Heard;
@@ -33,6 +33,12 @@ ToolDefinition text_tool(std::string name, std::string parameter, std::string de
           .description = std::move(description),
           .parameters = json(R"({"type":"object","properties":{")" + parameter +
                              R"(":{"type":"string"}},"required":[")" + parameter + R"("]})")};
+}
+ToolDefinition two_texts_tool(std::string name, const std::string& one, const std::string& other) {
+  return {
+      .name = std::move(name),
+      .parameters = json(R"({"type":"object","properties":{")" + one + R"(":{"type":"string"},")" + other +
+                         R"(":{"type":"string"}},"required":[")" + one + R"(",")" + other + R"("]})")};
 }
 ToolDefinition bare_tool(std::string name) { return {.name = std::move(name)}; }
 
@@ -238,6 +244,21 @@ TEST_F(OfflineModelTest, CallsTheToolAQuestionIsAbout) {
   EXPECT_EQ(ask(view_of({user("What is the weather in Lisbon?")})).value().finish, Finish::kStop);
 }
 
+TEST_F(OfflineModelTest, FindsFilesAddressesAndCommandsInAQuestion) {
+  tools_ = {bare_tool("list_files"), text_tool("read_file", "path"), text_tool("http_fetch", "url"),
+            text_tool("run_program", "command"), two_texts_tool("write_file", "path", "content")};
+  const auto done = [](const AnswerPart&) { return "done"; };
+  for (const char* words : {"Read the file moon.txt", "What is in the file /etc/motd?",
+                            "Write hello to notes/a.txt.", "Write \"good morning\" into b.md",
+                            "Fetch https://example.org/a?b=c.", "Run `ls -l`", "List my files"})
+    talk(words, done);
+  EXPECT_THAT(calls_, ElementsAre(R"(read_file{"path":"moon.txt"})", R"(read_file{"path":"/etc/motd"})",
+                                  R"(write_file{"path":"notes/a.txt","content":"hello"})",
+                                  R"(write_file{"path":"b.md","content":"good morning"})",
+                                  R"(http_fetch{"url":"https://example.org/a?b=c"})",
+                                  R"(run_program{"command":"ls -l"})", "list_files{}"));
+}
+
 TEST_F(OfflineModelTest, CallsSomethingWhenACallIsRequired) {
   tools_ = {text_tool("note", "text")};
   options_.tool_choice = ToolChoice::kRequired;
@@ -311,5 +332,5 @@ TEST_F(OfflineModelTest, SaysWhatItWasGivenAndQuotesFilesThatAreText) {
       "six.\"");
 }
 
-}  // namespace
+}  // namespace offline_model_test
 }  // namespace tertulia

@@ -14,7 +14,7 @@
 #include "streams.h"
 #include "talk.h"
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 inline ProviderOptions options_for(const std::string& base_url) {
   return {.base_url = base_url, .key = std::make_shared<const Secret>("sesame"), .proxy = ""};
@@ -54,4 +54,4 @@ inline std::string chunked(std::string_view body, std::size_t step) {
 
 inline ModelRequest hello() { return {.model = "m", .view = talk::view_of({talk::user("Hello")})}; }
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

@@ -13,20 +13,20 @@
 #include "provider_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace provider_http_test {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using talk::Heard;
 using talk::text_of;
-using testing::chunked;
 using ::testing::HasSubstr;
-using testing::head;
-using testing::hello;
 using ::testing::Not;
-using testing::ProviderCase;
-using testing::RawConnection;
-using testing::RawServer;
+using trial::chunked;
+using trial::head;
+using trial::hello;
+using trial::ProviderCase;
+using trial::RawConnection;
+using trial::RawServer;
 
 class Provider : public ::testing::TestWithParam<ProviderCase> {
  protected:
@@ -47,7 +47,7 @@ class Provider : public ::testing::TestWithParam<ProviderCase> {
 
   std::string request_;
 };
-INSTANTIATE_TEST_SUITE_P(Every, Provider, ::testing::ValuesIn(testing::provider_cases()),
+INSTANTIATE_TEST_SUITE_P(Every, Provider, ::testing::ValuesIn(trial::provider_cases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(Provider, AnswersAndSendsItsKey) {
@@ -251,5 +251,5 @@ TEST_P(Provider, CarriesManyAnswersAtATime) {
   EXPECT_EQ(answers, kCalls);
 }
 
-}  // namespace
+}  // namespace provider_http_test
 }  // namespace tertulia

@@ -8,7 +8,7 @@
 #include "provider_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace provider_request_test {
 
 using talk::assistant;
 using talk::json;
@@ -18,9 +18,9 @@ using talk::view_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::options_for;
-using testing::RawConnection;
-using testing::RawServer;
+using trial::options_for;
+using trial::RawConnection;
+using trial::RawServer;
 
 using Make = std::function<std::shared_ptr<LanguageModel>(const std::string&)>;
 
@@ -238,7 +238,7 @@ TEST(ProviderRequest, RefusesAnAssetWhoseBytesWereNotGiven) {
 }
 
 TEST(ProviderRequest, SendsEveryOptionOrRefusesIt) {
-  ModelRequest request = testing::hello();
+  ModelRequest request = trial::hello();
   request.tools = {{.name = "f"}};
   request.options = {.temperature = 0.5,
                      .top_p = 0.9,
@@ -279,7 +279,7 @@ TEST(ProviderRequest, SendsEveryOptionOrRefusesIt) {
 }
 
 TEST(ProviderRequest, AnthropicAsksForASchemaByATool) {
-  ModelRequest request = testing::hello();
+  ModelRequest request = trial::hello();
   request.options.answer_schema = json(R"({"type":"object"})");
   const Json body = sent(kAnthropic, request);
   EXPECT_EQ(to_text(*member(&body, "tool_choice")), R"({"type":"tool","name":"give_answer"})");
@@ -297,10 +297,10 @@ TEST(ProviderRequest, AnthropicAsksForASchemaByATool) {
 TEST(ProviderRequest, NothingIsNotSent) {
   EXPECT_EQ(respond(*openai_chat_model({}), {.request = {.model = "m"}}).error().code(),
             ErrorCode::kEmptyMessage);
-  ModelRequest request = testing::hello();
+  ModelRequest request = trial::hello();
   request.options.temperature = 3;
   EXPECT_EQ(respond(*openai_chat_model({}), {.request = request}).error().code(), ErrorCode::kOutOfRange);
 }
 
-}  // namespace
+}  // namespace provider_request_test
 }  // namespace tertulia

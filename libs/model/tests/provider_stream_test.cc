@@ -4,7 +4,7 @@
 #include "streams.h"
 
 namespace tertulia {
-namespace {
+namespace provider_stream_test {
 
 using streams::event;
 using streams::parse;
@@ -242,5 +242,5 @@ TEST(ResponsesStream, AFailedResponseIsAnError) {
             ErrorCode::kModelUnavailable);
 }
 
-}  // namespace
+}  // namespace provider_stream_test
 }  // namespace tertulia

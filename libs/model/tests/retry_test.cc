@@ -10,7 +10,7 @@
 #include "talk.h"
 
 namespace tertulia {
-namespace {
+namespace retry_test {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -172,5 +172,5 @@ TEST(FallbackModel, HasTheSmallestLimitsOfItsModels) {
   EXPECT_FALSE(info.images);
 }
 
-}  // namespace
+}  // namespace retry_test
 }  // namespace tertulia

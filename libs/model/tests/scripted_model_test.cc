@@ -8,7 +8,7 @@
 #include "talk.h"
 
 namespace tertulia {
-namespace {
+namespace scripted_model_test {
 
 using talk::Heard;
 using talk::text_of;
@@ -153,5 +153,5 @@ TEST(ScriptedModel, ACallThatStillWaitsEndsWithTheModel) {
   EXPECT_EQ(result->error().code(), ErrorCode::kClosed);
 }
 
-}  // namespace
+}  // namespace scripted_model_test
 }  // namespace tertulia

@@ -30,10 +30,16 @@ struct Entry {
   Streams records;
 };
 
+// The image without its streams, which are as many as the turns that the session ever had.
+SessionImage head_of(const SessionImage& image) {
+  return {.session = image.session, .branches = image.branches, .streams = {}};
+}
+
 // What a change adds, made beforehand: from then on nothing needs memory, so nothing can fail.
 class Staged {
  public:
-  // Everything that can run out of memory. Leaves nothing in `entry` that anybody could see.
+  // Everything that can run out of memory. Leaves nothing in `entry` that anybody could see. `after` is
+  // head_of() its image with the change applied: of the streams it holds those that grow.
   Staged(Entry& entry, const SessionKey& key, SessionImage after)
       : entry_(entry), key_(key), after_(std::move(after)) {}
 
@@ -61,7 +67,11 @@ class Staged {
     for (const auto& change : changes) {
       std::visit([&](const auto& one) { take(one); }, change);
     }
-    std::swap(entry_.image, after_);
+    std::swap(entry_.image.session, after_.session);
+    std::swap(entry_.image.branches, after_.branches);
+    // Those that are there already stay behind, and give their number.
+    entry_.image.streams.merge(after_.streams);
+    for (const auto& [stream, newest] : after_.streams) entry_.image.streams.find(stream)->second = newest;
   }
 
  private:
@@ -91,6 +101,7 @@ class Staged {
   void take(const DropBranches& drop) noexcept {
     for (const BranchId& id : drop.branches) {
       entry_.turns.erase(id);
+      std::erase_if(entry_.image.streams, [&](const auto& stream) { return stream.first.branch == id; });
       std::erase_if(entry_.records, [&](const auto& stream) { return stream.first.branch == id; });
     }
   }
@@ -245,7 +256,7 @@ class MemoryStore final : public Store {
     TERTULIA_TRY(check_commit(is_new ? nullptr : &found->second.image, commit));
     Sessions made;
     Entry& entry = is_new ? made[commit.key] : found->second;
-    SessionImage after = entry.image;
+    SessionImage after = head_of(entry.image);
     apply_commit(after, commit);
     const Revision revision = after.session.revision;
     Staged staged(entry, commit.key, std::move(after));
@@ -262,7 +273,7 @@ class MemoryStore final : public Store {
     TERTULIA_TRY(check_hold(*this, note.key));
     const auto found = sessions_.find(note.key);
     TERTULIA_TRY(check_note(found == sessions_.end() ? nullptr : &found->second.image, note));
-    SessionImage after = found->second.image;
+    SessionImage after = head_of(found->second.image);
     apply_note(after, note);
     Staged staged(found->second, note.key, std::move(after));
     for (const auto& change : note.changes) {

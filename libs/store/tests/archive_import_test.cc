@@ -10,7 +10,7 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace archive_import_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -67,7 +67,7 @@ void paths_of(const Json& message, std::vector<std::string> before,
 }
 
 TEST_F(Import, AHundredOpenAssistantTreesComeOverWithEveryPath) {
-  const Path path = testing::shared_data() / "oasst" / "en_100_tree.jsonl";
+  const Path path = trial::shared_data() / "oasst" / "en_100_tree.jsonl";
   if (!real_env().files().info(path)) GTEST_SKIP() << "The OpenAssistant trees are not there: " << path;
   const ImportReport report = import_from(*store_, real_env(), path, ImportFormat::kOasst, kTarget).value();
   EXPECT_EQ(report.counts.sessions, 100U);
@@ -250,5 +250,5 @@ TEST_F(Import, WhatIsNothingOfOursIsNamed) {
   EXPECT_EQ(import_format_named("chatgtp").error().code(), ErrorCode::kOutOfRange);
 }
 
-}  // namespace
+}  // namespace archive_import_test
 }  // namespace tertulia

@@ -12,7 +12,7 @@
 #include "archive_sample.h"
 
 namespace tertulia {
-namespace {
+namespace archive_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -399,5 +399,5 @@ TEST_F(Archive, ASinkThatFailsEndsTheExport) {
   EXPECT_EQ(result.error().code(), ErrorCode::kStorageFull);
 }
 
-}  // namespace
+}  // namespace archive_test
 }  // namespace tertulia

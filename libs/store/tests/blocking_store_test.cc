@@ -12,7 +12,7 @@
 #include "tertulia/store/testing/store_trial.h"
 
 namespace tertulia {
-namespace {
+namespace blocking_store_test {
 
 using Trial = StoreTrial;
 
@@ -106,5 +106,5 @@ TEST(BlockingStore, ACallThatRunsOutOfMemoryFailsAlone) {
   EXPECT_TRUE(commit(*store, Trial::first(Trial::key())).ok());
 }
 
-}  // namespace
+}  // namespace blocking_store_test
 }  // namespace tertulia

@@ -6,7 +6,7 @@
 #include "tertulia/store/testing/store_trial.h"
 
 namespace tertulia {
-namespace {
+namespace commit_rules_test {
 
 using Trial = StoreTrial;
 
@@ -128,5 +128,5 @@ TEST(ReadRules, CursorsComeBack) {
       << "the latest comes first";
 }
 
-}  // namespace
+}  // namespace commit_rules_test
 }  // namespace tertulia

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace crc32c_test {
 
 TEST(Crc32c, GivesTheSumsOfTheStandard) {
   // RFC 3720, B.4.
@@ -46,5 +46,5 @@ TEST(Crc32c, ARecordAtAnotherPlaceHasAnotherSum) {
   EXPECT_EQ(record_checksum("a", "bytes"), record_checksum("a", "bytes"));
 }
 
-}  // namespace
+}  // namespace crc32c_test
 }  // namespace tertulia

@@ -1,6 +1,6 @@
 #include "fault_bench.h"
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 std::unique_ptr<SimDisk> disk_before(const Scene& scene) {
   Machine machine;
@@ -63,4 +63,4 @@ std::string examine(Machine& machine, const Scene& scene, const Lived& lived, st
   return {};
 }
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

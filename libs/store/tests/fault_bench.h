@@ -16,7 +16,7 @@
 #include "tertulia/store/blocking_store.h"
 #include "tertulia/store/testing/store_trial.h"
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 inline constexpr char kRoot[] = "/data";
 
@@ -80,4 +80,4 @@ std::unique_ptr<SimDisk> disk_before(const Scene& scene);
 // scene must work too.
 std::string examine(Machine& machine, const Scene& scene, const Lived& lived, std::size_t done, bool goes_on);
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

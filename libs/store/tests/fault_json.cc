@@ -2,7 +2,7 @@
 #include "fault_bench.h"
 #include "json_fixture.h"
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 Result<std::unique_ptr<BlockingStore>> open_fault_store(Env& env) {
   TERTULIA_TRY_AS(std::unique_ptr<JsonDirectory> store, JsonDirectory::open(env, kRoot, quiet_options()));
@@ -12,4 +12,4 @@ Result<std::unique_ptr<BlockingStore>> open_fault_store(Env& env) {
 std::uint64_t crash_states_wanted() { return is_long_run() ? 8'000'000 : 90'000; }
 std::uint64_t io_failure_stride() { return 1; }
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

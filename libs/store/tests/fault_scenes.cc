@@ -6,7 +6,7 @@
 
 #include "fault_bench.h"
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 namespace {
 
 using Trial = StoreTrial;
@@ -178,4 +178,4 @@ std::string everything(BlockingStore& store) {
   return text;
 }
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

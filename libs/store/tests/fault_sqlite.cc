@@ -3,7 +3,7 @@
 
 #include "fault_bench.h"
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 namespace {
 
 class Blocking final : public BlockingStore {
@@ -37,4 +37,4 @@ Result<std::unique_ptr<BlockingStore>> open_fault_store(Env& env) {
 std::uint64_t crash_states_wanted() { return is_long_run() ? 2'000'000 : 11'000; }
 std::uint64_t io_failure_stride() { return 5; }
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

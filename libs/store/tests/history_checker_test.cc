@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace history_checker_test {
 
 using Kind = RevisionCall::Kind;
 
@@ -90,5 +90,5 @@ TEST(HistoryChecker, FindsTheOrderOfAWideHistory) {
   EXPECT_FALSE(legal(calls));
 }
 
-}  // namespace
+}  // namespace history_checker_test
 }  // namespace tertulia

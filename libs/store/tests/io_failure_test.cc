@@ -11,8 +11,8 @@
 
 #include "fault_bench.h"
 
-namespace tertulia::testing {
-namespace {
+namespace tertulia::trial {
+namespace io_failure_test {
 
 class IoFailure : public ::testing::Test {
  protected:
@@ -182,5 +182,5 @@ TEST_F(IoFailure, OfTooLittleRoomChangesNothingAndHealsWithRoom) {
   std::cout << runs_ << " disks with too little room\n";
 }
 
-}  // namespace
-}  // namespace tertulia::testing
+}  // namespace io_failure_test
+}  // namespace tertulia::trial

@@ -10,8 +10,8 @@
 
 #include "json_fixture.h"
 
-namespace tertulia::testing {
-namespace {
+namespace tertulia::trial {
+namespace json_damage_test {
 
 using Trial = StoreTrial;
 
@@ -258,5 +258,5 @@ TEST_F(JsonDamage, SwappedSessionDirectoriesAreDamage) {
   EXPECT_EQ(store->verify().value().problems.size(), 2U);
 }
 
-}  // namespace
-}  // namespace tertulia::testing
+}  // namespace json_damage_test
+}  // namespace tertulia::trial

@@ -17,7 +17,7 @@
 
 #include "json/json_directory.h"
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 
 // A directory that is gone at the end of the test.
 class JsonTempDirectory {
@@ -121,4 +121,4 @@ inline void overwrite(FileSystem& files, const Path& path, std::string_view byte
   files.sync_directory(path.parent_path()).value();
 }
 
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

@@ -13,8 +13,8 @@
 #include "json/names.h"
 #include "json_fixture.h"
 
-namespace tertulia::testing {
-namespace {
+namespace tertulia::trial {
+namespace json_store_test {
 
 using Trial = StoreTrial;
 
@@ -203,5 +203,5 @@ TEST(JsonStore, LastMessagesOfALongBranchAreReadFromTheEnd) {
   }
 }
 
-}  // namespace
-}  // namespace tertulia::testing
+}  // namespace json_store_test
+}  // namespace tertulia::trial

@@ -6,7 +6,7 @@
 #include "tertulia/store/testing/store_conformance.h"
 
 namespace tertulia {
-namespace {
+namespace memory_store_test {
 
 class MemoryFixture final : public StoreFixture {
  public:
@@ -52,5 +52,5 @@ class ThreadedFixture final : public StoreFixture {
 
 TERTULIA_STORE_CONFORMANCE(Threaded, [] { return std::make_unique<ThreadedFixture>(); });
 
-}  // namespace
+}  // namespace memory_store_test
 }  // namespace tertulia

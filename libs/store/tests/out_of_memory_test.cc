@@ -60,7 +60,7 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
-namespace tertulia::testing {
+namespace tertulia::trial {
 namespace {
 
 // Counts only what the store does: arguments and completions are made before and after. No call may throw.
@@ -245,4 +245,4 @@ INSTANTIATE_TEST_SUITE_P(Stores, OutOfMemory, ::testing::Values("memory", "json"
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace tertulia::testing
+}  // namespace tertulia::trial

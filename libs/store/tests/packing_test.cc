@@ -1,9 +1,12 @@
 #include "sqlite/packing.h"
 
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +17,7 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace packing_test {
 
 const std::string kProse =
     "The tide was out when we arrived, so the children walked to the wreck and came back with crabs in a "
@@ -74,7 +77,7 @@ TEST(Packing, WhatWasCutChangedOrHasAnotherSizeIsDamaged) {
 
 // Rows that were written with it cannot be read with another: a better one gets another number.
 TEST(Packing, TheFirstDictionaryIsTheOneThatWasReleased) {
-  std::ifstream in(testing::source_dir() / "libs/store/data/turn_dictionary_1", std::ios::binary);
+  std::ifstream in(trial::source_dir() / "libs/store/data/turn_dictionary_1", std::ios::binary);
   const std::string dictionary((std::istreambuf_iterator<char>(in)), {});
   EXPECT_EQ(dictionary.size(), 2048U);
   EXPECT_EQ(crc32c(dictionary), 2721758454U);
@@ -82,8 +85,9 @@ TEST(Packing, TheFirstDictionaryIsTheOneThatWasReleased) {
 
 TEST(TurnBlob, ComesBackWhetherPackedOrNot) {
   const AppendTurn append = turn_saying(kProse);
-  const std::string packed = encode_turn(
-      {.revision = Revision{300}, .first_index = 7, .state_turn = 9, .time = Time(Duration(11))}, append);
+  const std::string packed =
+      encode_turn({.revision = Revision{300}, .first_index = 7, .state_turn = 9, .time = Time(Duration(11))},
+                  append, encode_texts(append));
   std::string scratch;
   const std::string plain(unpack_turn(packed, scratch).value());
   EXPECT_LT(packed.size(), plain.size());
@@ -100,8 +104,24 @@ TEST(TurnBlob, ComesBackWhetherPackedOrNot) {
   EXPECT_EQ(decode_turn(packed).error().code(), ErrorCode::kDamaged);
 }
 
+// Whoever commits packs, and many may commit at once.
+TEST(TurnBlob, IsPackedTheSameByManyThreads) {
+  const AppendTurn append = turn_saying(kProse);
+  const std::string alone = encode_texts(append);
+  std::vector<std::thread> threads;
+  std::atomic<int> same = 0;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) same += encode_texts(append) == alone ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(same, 8 * 50);
+}
+
 TEST(TurnBlob, IsDamagedIfItSaysASizeThatNoTurnHas) {
-  std::string content = encode_turn({}, turn_saying(kProse));
+  const AppendTurn append = turn_saying(kProse);
+  std::string content = encode_turn({}, append, encode_texts(append));
   std::string scratch;
   const std::size_t header = 3 + 16 + 8 + 1;
   const std::size_t head = 2 + 4 + 16 + 1 + 1;
@@ -110,5 +130,5 @@ TEST(TurnBlob, IsDamagedIfItSaysASizeThatNoTurnHas) {
   EXPECT_TRUE(scratch.empty());
 }
 
-}  // namespace
+}  // namespace packing_test
 }  // namespace tertulia

@@ -9,8 +9,8 @@
 
 #include "fault_bench.h"
 
-namespace tertulia::testing {
-namespace {
+namespace tertulia::trial {
+namespace power_cut_test {
 
 // A way to crash, that a failure message names so that it can be tried again.
 struct Crash {
@@ -164,5 +164,5 @@ TEST_F(PowerCut, IsNoticedWhenSyncingDoesNothing) {
   EXPECT_NE(examine(machine, scene, lived, scene.steps.size(), false), "");
 }
 
-}  // namespace
-}  // namespace tertulia::testing
+}  // namespace power_cut_test
+}  // namespace tertulia::trial

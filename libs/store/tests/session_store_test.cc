@@ -10,7 +10,7 @@
 #include "tertulia/store/testing/store_trial.h"
 
 namespace tertulia {
-namespace {
+namespace session_store_test {
 
 using Trial = StoreTrial;
 
@@ -254,5 +254,5 @@ TEST_F(SessionStoreTest, AddedRecordsGetTheNextNumberAlsoAfterADrop) {
   EXPECT_EQ(add_record(*store_, key, Trial::record(stream, 0)).value(), 3U);
 }
 
-}  // namespace
+}  // namespace session_store_test
 }  // namespace tertulia

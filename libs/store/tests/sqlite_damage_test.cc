@@ -6,8 +6,8 @@
 
 #include "fault_bench.h"
 
-namespace tertulia::testing {
-namespace {
+namespace tertulia::trial {
+namespace sqlite_damage_test {
 
 using Trial = StoreTrial;
 
@@ -130,5 +130,5 @@ TEST_F(SqliteDamage, ASessionOnADamagedPageIsListedAsDamagedAndTheOthersAsTheyAr
   }));
 }
 
-}  // namespace
-}  // namespace tertulia::testing
+}  // namespace sqlite_damage_test
+}  // namespace tertulia::trial

@@ -6,7 +6,7 @@
 #include "sqlite_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace sqlite_encryption_test {
 
 using Trial = StoreTrial;
 
@@ -80,5 +80,5 @@ TEST(SqliteEncryption, ErasingATenantsKeyErasesTheTenantAndNobodyElse) {
   EXPECT_TRUE(verify(*store).value().problems.empty());
 }
 
-}  // namespace
+}  // namespace sqlite_encryption_test
 }  // namespace tertulia

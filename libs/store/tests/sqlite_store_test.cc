@@ -15,7 +15,7 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace sqlite_store_test {
 
 using Trial = StoreTrial;
 
@@ -70,6 +70,35 @@ TEST(SqliteStore, ADatabaseOfSomebodyElseIsRefused) {
   EXPECT_EQ(open_sqlite_store(real_env(), directory.path()).error().code(), ErrorCode::kForeignData);
 }
 
+// A record that takes the place of the one before it says the number of its stream by itself; the last of all
+// leaves its number behind.
+TEST(SqliteStore, AStreamGoesOnCountingWhetherItLostSomeRecordsOrAll) {
+  TempDirectory directory;
+  const SessionKey key = Trial::key();
+  const StreamId lease{.kind = RecordKind::kLease, .branch = main_branch()};
+  std::unique_ptr<SqliteStore> store = open_store(real_env(), directory.path());
+  const auto again = [&] {
+    store.reset();
+    store = open_store(real_env(), directory.path());
+  };
+  ASSERT_TRUE(commit(*store, Trial::first(key)).ok());
+  for (std::uint64_t n = 1; n <= 3; ++n) {
+    const Note next{.key = key,
+                    .conditions = {{.stream = lease, .newest = n - 1}},
+                    .changes = {DropRecords{.stream = lease, .up_to = n - 1 == 0 ? 1 : n - 1},
+                                AddRecord{Trial::record(lease, n)}}};
+    ASSERT_TRUE(note(*store, next).ok());
+    again();
+  }
+  ASSERT_TRUE(note(*store, {.key = key, .conditions = {}, .changes = {DropRecords{.stream = lease}}}).ok());
+  again();
+  EXPECT_EQ(read_records(*store, Trial::query(key, RecordKind::kLease)).value().records.size(), 0U);
+  const Note fourth{.key = key,
+                    .conditions = {{.stream = lease, .newest = 3}},
+                    .changes = {AddRecord{Trial::record(lease, 4)}}};
+  EXPECT_TRUE(note(*store, fourth).ok());
+}
+
 TEST(SqliteStore, ADatabaseThatIsGoneOrEmptyIsDamagedAndNotNew) {
   TempDirectory directory;
   open_store(real_env(), directory.path()).reset();
@@ -100,7 +129,7 @@ TEST(SqliteStore, TheFilesAreForTheirOwnerOnly) {
 
 TEST(SqliteStore, TheGoldenDatabaseOfSchemaOneOpens) {
   TempDirectory directory;
-  const Path golden = testing::source_dir() / "libs/store/tests/golden/sqlite-schema-1.db";
+  const Path golden = trial::source_dir() / "libs/store/tests/golden/sqlite-schema-1.db";
   restore_sqlite_store(real_env(), golden, directory.path() / "data").value();
   const std::unique_ptr<SqliteStore> store = open_store(real_env(), directory.path() / "data");
   EXPECT_TRUE(verify(*store).value().problems.empty());
@@ -310,5 +339,5 @@ TEST(SqliteStore, ListingIsExactWhileRowsAreBehind) {
   EXPECT_EQ(order(), names);
 }
 
-}  // namespace
+}  // namespace sqlite_store_test
 }  // namespace tertulia

@@ -13,8 +13,8 @@
 #include "fault_bench.h"
 #include "sqlite/schema.h"
 
-namespace tertulia::testing {
-namespace {
+namespace tertulia::trial {
+namespace sqlite_upkeep_cut_test {
 
 constexpr char kBackup[] = "/backup.db";
 constexpr char kCopy[] = "/copy";
@@ -138,5 +138,5 @@ TEST_F(SqliteUpkeepCut, AMigrationGoesOnWhereItWasCut) {
   EXPECT_EQ(versions, (std::set<std::int64_t>{1, 2, 3})) << "each version was met";
 }
 
-}  // namespace
-}  // namespace tertulia::testing
+}  // namespace sqlite_upkeep_cut_test
+}  // namespace tertulia::trial

@@ -14,7 +14,7 @@
 #include "sqlite_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace sqlite_vfs_test {
 
 TEST(PageChecksum, FindsEveryFlippedBitAndAPageInAnotherPlace) {
   std::string page(512, '\0');
@@ -80,5 +80,5 @@ TEST(EnvVfs, ReadersSeeOneMomentWhileTheWriterGoesOn) {
   EXPECT_EQ(reader.number("SELECT count(*) FROM turns").value(), 2);
 }
 
-}  // namespace
+}  // namespace sqlite_vfs_test
 }  // namespace tertulia

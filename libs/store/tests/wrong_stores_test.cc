@@ -11,7 +11,7 @@
 #include "tertulia/store/testing/store_trial.h"
 
 namespace tertulia {
-namespace {
+namespace wrong_stores_test {
 
 // A memory store to change one thing of.
 class WrongStore : public Store {
@@ -287,5 +287,5 @@ TYPED_TEST(WrongStores, FailTheSuite) {
 
 TEST(WrongStoresSuite, TheSuiteHasMoreThanTwoHundredCases) { EXPECT_GE(store_cases().size(), 200U); }
 
-}  // namespace
+}  // namespace wrong_stores_test
 }  // namespace tertulia

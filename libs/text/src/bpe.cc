@@ -65,6 +65,7 @@ bool Bpe::Builder::finish(Bpe& out) {
   if (std::ranges::find(out.byte_tokens_, kNoToken) != out.byte_tokens_.end()) return false;
   out.build_pairs();
   out.build_pieces(hidden_);
+  if (out.ordered_) out.build_characters();
   return true;
 }
 

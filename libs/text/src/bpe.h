@@ -103,6 +103,19 @@ class Bpe {
     return byte_pairs_[left * 256U + right];
   }
 
+  // A piece of characters of three bytes (Chinese, Japanese, Korean) may begin with whole characters instead
+  // of bytes: within one, its bytes merge as they would alone, unless a token joins a part of it to a
+  // neighbour. Such tokens are few; `may_join` tells for each character whether one could.
+  struct Character {
+    Token token : 20;
+    std::uint32_t may_join_left : 1;
+    std::uint32_t may_join_right : 1;
+  };
+  // By the 16 bits of a character of three bytes. `token` is kNoToken if the character is none.
+  const Character& character(const unsigned char* bytes) const {
+    return characters_[(bytes[0] & 0xFU) << 12U | (bytes[1] & 0x3FU) << 6U | (bytes[2] & 0x3FU)];
+  }
+
   // True if encoding the bytes of both, one behind the other, gives just these two. A sequence of tokens that
   // merging can reach is the encoding of its bytes exactly if this holds for all neighbours.
   // Only where all parts come before their wholes.
@@ -128,6 +141,7 @@ class Bpe {
   static std::uint64_t hash_of(std::string_view bytes);
 
   void build_pairs();
+  void build_characters();
   void build_pieces(const std::vector<Token>& hidden);
   static void insert(std::vector<std::uint32_t>& slots, unsigned shift, std::uint64_t hash, Token token);
 
@@ -144,6 +158,7 @@ class Bpe {
   unsigned pair_shift_ = 0;
   unsigned piece_shift_ = 0;
   std::array<Token, 256> byte_tokens_{};
+  std::vector<Character> characters_;
   // The merge of each two bytes, for the first look at a piece.
   std::vector<std::uint32_t> byte_pairs_;
 };

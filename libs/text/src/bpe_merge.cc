@@ -98,9 +98,7 @@ void begin_row(const Bpe& bpe, std::string_view piece, Row<Key, bits> row) {
 // Merges what stands in the row until nothing does; returns how many tokens are left, linked from the first
 // on.
 template <class Finder, class Key, unsigned bits>
-std::size_t merge_row(const Bpe& bpe, std::string_view piece, Row<Key, bits> row) {
-  begin_row(bpe, piece, row);
-  const std::size_t size = piece.size();
+std::size_t merge_begun(const Bpe& bpe, std::size_t size, Row<Key, bits> row) {
   Finder finder;
   const auto set = [&](std::size_t position, Token merge) {
     row.keys[position] = row.key(merge, position);
@@ -143,6 +141,12 @@ std::size_t merge_row(const Bpe& bpe, std::string_view piece, Row<Key, bits> row
   }
 }
 
+template <class Finder, class Key, unsigned bits>
+std::size_t merge_row(const Bpe& bpe, std::string_view piece, Row<Key, bits> row) {
+  begin_row(bpe, piece, row);
+  return merge_begun<Finder>(bpe, piece.size(), row);
+}
+
 template <class AnyRow>
 void append_tokens(AnyRow row, std::size_t size, std::vector<Token>& out) {
   for (std::size_t i = 0; i < size; i = row.next[i]) out.push_back(row.tokens[i]);
@@ -174,13 +178,59 @@ void merge_any(const Bpe& bpe, std::string_view piece, std::vector<Token>& out) 
   append_tokens(row, piece.size(), out);
 }
 
+// Puts the characters of a piece into the row, or the bytes of those that are no tokens. Returns how many
+// there are, 0 if not all of the piece is characters of three bytes; sets `doubt` if a token could tear one
+// apart.
+std::size_t begin_characters(const Bpe& bpe, std::string_view piece, Row<std::int32_t, 12> row, bool& doubt) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(piece.data());
+  std::size_t size = 0;
+  bool joins = false;
+  for (std::size_t i = 0; i < piece.size(); i += 3) {
+    const unsigned char* at = bytes + i;
+    if ((at[0] & 0xF0U) != 0xE0 || (at[1] & 0xC0U) != 0x80 || (at[2] & 0xC0U) != 0x80) return 0;
+    const Bpe::Character& character = bpe.character(at);
+    doubt |= joins && character.may_join_left != 0;
+    joins = character.may_join_right != 0;
+    if (character.token != kNoToken) {
+      row.tokens[size++] = character.token;
+    } else {
+      for (std::size_t byte = 0; byte < 3; ++byte) row.tokens[size++] = bpe.byte_token(at[byte]);
+    }
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    row.keys[i] = row.key(i + 1 < size ? bpe.merge_of(row.tokens[i], row.tokens[i + 1]) : kNoToken, i);
+    row.next[i] = static_cast<std::uint32_t>(i + 1);
+    row.previous[i] = static_cast<std::uint32_t>(i - 1);
+  }
+  return size;
+}
+
+bool all_stay_apart(const Bpe& bpe, Row<std::int32_t, 12> row, std::size_t size) {
+  for (std::size_t i = 0; row.next[i] < size; i = row.next[i]) {
+    if (!bpe.stays_apart(row.tokens[i], row.tokens[row.next[i]])) return false;
+  }
+  return true;
+}
+
+// As merge_row, beginning with whole characters where the piece is made of them.
+std::size_t merge_short(const Bpe& bpe, std::string_view piece, Row<std::int32_t, 12> row) {
+  const bool may_be = static_cast<unsigned char>(piece[0]) >= 0xE3 && piece.size() % 3 == 0;
+  if (!may_be || !bpe.is_ordered()) return merge_row<Scan<std::int32_t>>(bpe, piece, row);
+  bool doubt = false;
+  if (const std::size_t size = begin_characters(bpe, piece, row, doubt)) {
+    const std::size_t left = merge_begun<Scan<std::int32_t>>(bpe, size, row);
+    if (!doubt || all_stay_apart(bpe, row, size)) return left;
+  }
+  return merge_row<Scan<std::int32_t>>(bpe, piece, row);
+}
+
 }  // namespace
 
 std::size_t Bpe::count_merged(std::string_view piece) const {
   if (piece.empty()) return 0;
   if (piece.size() <= kOnStack) [[likely]] {
     SmallRow row;
-    return merge_row<Scan<std::int32_t>>(*this, piece, row.row());
+    return merge_short(*this, piece, row.row());
   }
   std::vector<Token> out;
   extend_merged(piece, 0, out);

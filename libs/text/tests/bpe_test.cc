@@ -9,7 +9,7 @@
 #include "packed_vocabulary.h"
 
 namespace tertulia {
-namespace {
+namespace bpe_test {
 
 const Bpe& vocabulary() {
   static const Bpe bpe = read_vocabulary(embedded_vocabularies(), "o200k_base").value();
@@ -45,6 +45,54 @@ std::string random_piece(std::mt19937& random, std::size_t size) {
   std::string out;
   while (out.size() < size) out += alphabet[random() % alphabet.size()];
   return out;
+}
+
+std::string three_bytes(unsigned character) {
+  return {static_cast<char>(0xE0U | character >> 12U), static_cast<char>(0x80U | (character >> 6U & 0x3FU)),
+          static_cast<char>(0x80U | (character & 0x3FU))};
+}
+
+// Characters on both sides of the tokens that join a part of one to its neighbour.
+std::vector<unsigned> torn_characters(const Bpe& bpe) {
+  std::vector<unsigned> torn;
+  for (unsigned character = 0x3000; character < 0xE000; ++character) {
+    const std::string bytes = three_bytes(character);
+    const auto& known = bpe.character(reinterpret_cast<const unsigned char*>(bytes.data()));
+    if (known.may_join_left != 0 || known.may_join_right != 0) torn.push_back(character);
+  }
+  return torn;
+}
+
+TEST(Bpe, BeginningWithWholeCharactersGivesWhatBytesGive) {
+  for (const std::string_view name : {"o200k_base", "cl100k_base"}) {
+    const Bpe bpe = read_vocabulary(embedded_vocabularies(), name).value();
+    const std::vector<unsigned> torn = torn_characters(bpe);
+    ASSERT_GT(torn.size(), 100U);
+    std::mt19937 random(3);
+    for (int i = 0; i < 60'000; ++i) {
+      std::string piece;
+      for (std::size_t left = 1 + random() % 12; left > 0; --left) {
+        const auto below = [&](std::size_t most) { return static_cast<unsigned>(random() % most); };
+        const unsigned kinds[] = {torn[below(torn.size())], 0x4E00 + below(0x5000), 0x3040 + below(0xC0),
+                                  0xAC00 + below(0x2BA0)};
+        piece += three_bytes(kinds[random() % (i % 4 + 1)]);
+      }
+      std::vector<Token> merged;
+      bpe.encode_merged(piece, merged);
+      ASSERT_EQ(bpe.count_merged(piece), merged.size()) << name << ": " << piece;
+    }
+    // Every two neighbours of which a token could take a part.
+    for (Token token = 0; token < bpe.size(); ++token) {
+      const std::string bytes(bpe.bytes_of(token));
+      if (bytes.size() < 2 || bytes.size() > 12) continue;
+      for (const std::string_view around : {"", "\xE6\x88", "\xE5"}) {
+        const std::string piece = std::string(around) + bytes;
+        std::vector<Token> merged;
+        bpe.encode_merged(piece, merged);
+        ASSERT_EQ(bpe.count_merged(piece), merged.size()) << name << ": " << piece;
+      }
+    }
+  }
 }
 
 TEST(Bpe, MergesAsTheDefinitionDoes) {
@@ -99,5 +147,5 @@ TEST(Bpe, EveryTokenOfTheVocabularyIsFoundAndMerges) {
   }
 }
 
-}  // namespace
+}  // namespace bpe_test
 }  // namespace tertulia

@@ -10,7 +10,7 @@
 #include "sentences.h"
 
 namespace tertulia {
-namespace {
+namespace chunker_test {
 
 const Tokenizer& tokenizer() {
   static const auto o200k = tokenizer_named("o200k_base").value();
@@ -144,5 +144,5 @@ TEST(Chunker, RefusesAnOverlapThatIsNotBelowTheSize) {
   EXPECT_EQ(chunk_text("x", {.size = 8, .overlap = 8}, tokenizer()).error().code(), ErrorCode::kOutOfRange);
 }
 
-}  // namespace
+}  // namespace chunker_test
 }  // namespace tertulia

@@ -13,7 +13,7 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace huggingface_test {
 
 std::string content_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -33,7 +33,7 @@ const Tokenizer& qwen() {
 }
 
 void compare_with_golden(const Tokenizer& tokenizer) {
-  std::ifstream in(testing::source_dir() / "libs/text/tests/data/huggingface_golden.jsonl");
+  std::ifstream in(trial::source_dir() / "libs/text/tests/data/huggingface_golden.jsonl");
   std::string line;
   int lines = 0;
   for (; std::getline(in, line); ++lines) {
@@ -150,5 +150,5 @@ TEST(HuggingFace, WhatDoesNotFitIsAnErrorNotACrash) {
   EXPECT_EQ(code_of(small_file(kQwenPattern, "null", R"(["a"])")), ErrorCode::kDamaged);
 }
 
-}  // namespace
+}  // namespace huggingface_test
 }  // namespace tertulia

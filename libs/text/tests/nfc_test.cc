@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace nfc_test {
 
 std::string normal(std::string_view text) {
   std::string storage;
@@ -58,5 +58,5 @@ TEST(Nfc, TextIsSettledBeforeTheLastCharacterThatMayStillTakeMarks) {
   EXPECT_EQ(nfc_settled(""), 0U);
 }
 
-}  // namespace
+}  // namespace nfc_test
 }  // namespace tertulia

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace packed_vocabulary_test {
 
 TEST(PackedVocabulary, HoldsBothVocabulariesInLessThanTwoAndAHalfMegabytes) {
   EXPECT_LE(embedded_vocabularies().size(), 2'500'000U);
@@ -34,5 +34,5 @@ TEST(PackedVocabulary, AnotherNameIsNotKnown) {
             ErrorCode::kUnknownTokenizer);
 }
 
-}  // namespace
+}  // namespace packed_vocabulary_test
 }  // namespace tertulia

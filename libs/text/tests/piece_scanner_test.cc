@@ -9,7 +9,7 @@
 #include "piece_machine.h"
 
 namespace tertulia {
-namespace {
+namespace piece_scanner_test {
 
 using Pieces = std::vector<std::string>;
 
@@ -120,5 +120,5 @@ TEST(PieceMachine, FindsThePiecesOfTheScannerOneCharacterAtATime) {
   }
 }
 
-}  // namespace
+}  // namespace piece_scanner_test
 }  // namespace tertulia

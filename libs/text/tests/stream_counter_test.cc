@@ -9,7 +9,7 @@
 #include "piece_counter.h"
 
 namespace tertulia {
-namespace {
+namespace stream_counter_test {
 
 const BpeTokenizer& tokenizer(const char* name) {
   return dynamic_cast<const BpeTokenizer&>(*tokenizer_named(name).value());
@@ -109,5 +109,5 @@ TEST(StreamCounter, AnEstimateCountsBytes) {
   EXPECT_EQ(counter->total(), 2U);
 }
 
-}  // namespace
+}  // namespace stream_counter_test
 }  // namespace tertulia

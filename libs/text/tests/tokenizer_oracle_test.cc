@@ -15,7 +15,7 @@
 #include "tree.h"
 
 namespace tertulia {
-namespace {
+namespace tokenizer_oracle_test {
 
 std::string content_of(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -26,7 +26,7 @@ std::vector<std::filesystem::path> oracle_texts() {
   std::vector<std::filesystem::path> out;
   const char* more = std::getenv("TERTULIA_ORACLE_DIR");
   for (std::filesystem::path folder :
-       {testing::shared_data() / "oracle/tiktoken", std::filesystem::path(more ? more : "")}) {
+       {trial::shared_data() / "oracle/tiktoken", std::filesystem::path(more ? more : "")}) {
     for (const char* name : {"fuzz.txt", "points.txt"}) {
       if (std::filesystem::exists(folder / name)) out.push_back(folder / name);
     }
@@ -57,5 +57,5 @@ void compare(const std::string& vocabulary, const std::string& suffix) {
 TEST(TokenizerOracle, O200kGivesTheSameIds) { compare("o200k_base", "o200k.u32"); }
 TEST(TokenizerOracle, Cl100kGivesTheSameIds) { compare("cl100k_base", "cl100k.u32"); }
 
-}  // namespace
+}  // namespace tokenizer_oracle_test
 }  // namespace tertulia

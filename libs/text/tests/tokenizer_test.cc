@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace tokenizer_test {
 
 using Ids = std::vector<std::uint32_t>;
 
@@ -102,5 +102,5 @@ TEST(Tokenizer, CountsOfTwoTokenizersInOneThreadDoNotMix) {
   EXPECT_NE(o200k->count(" नमस्ते"), cl100k->count(" नमस्ते")) << "or the test proves nothing";
 }
 
-}  // namespace
+}  // namespace tokenizer_test
 }  // namespace tertulia

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace tertulia {
-namespace {
+namespace word_pieces_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -51,5 +51,5 @@ TEST(WordPieces, RefusesAVocabularyWithoutItsMarks) {
   EXPECT_EQ(WordPieces::from_lines("a\nb").error().code(), ErrorCode::kDamaged);
 }
 
-}  // namespace
+}  // namespace word_pieces_test
 }  // namespace tertulia

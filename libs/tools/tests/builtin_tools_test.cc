@@ -6,7 +6,7 @@
 #include "tertulia/tools/call_tool.h"
 
 namespace tertulia {
-namespace {
+namespace builtin_tools_test {
 
 class BuiltinTools : public testing::Test {
  protected:
@@ -66,5 +66,5 @@ TEST_F(BuiltinTools, NoneOfThemFearsACrash) {
   }
 }
 
-}  // namespace
+}  // namespace builtin_tools_test
 }  // namespace tertulia

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace calculator_test {
 
 std::string value(std::string_view expression) {
   const Result<std::string> result = calculate(expression);
@@ -120,5 +120,5 @@ TEST(Calculator, WhatIsTooLargeTooDeepOrTooLongIsRefused) {
   EXPECT_FALSE(calculate(std::string(5'000, '1')).ok());
 }
 
-}  // namespace
+}  // namespace calculator_test
 }  // namespace tertulia

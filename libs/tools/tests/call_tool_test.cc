@@ -12,7 +12,7 @@
 #include "tertulia/tools/toolkit.h"
 
 namespace tertulia {
-namespace {
+namespace call_tool_test {
 
 SimClock& sim_clock() {
   static SimClock clock;
@@ -258,5 +258,5 @@ TEST(CallTool, HandsOnTheEndOfTheConversation) {
       call(make_tool("t", "", [] { return ToolOutput{.end_conversation = true}; }), "").end_conversation);
 }
 
-}  // namespace
+}  // namespace call_tool_test
 }  // namespace tertulia

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace egress_policy_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -311,5 +311,5 @@ TEST(EgressPolicy, ItsSentencesSayWhatToDoAndHideTheQuery) {
               Not(HasSubstr("sesame")));
 }
 
-}  // namespace
+}  // namespace egress_policy_test
 }  // namespace tertulia

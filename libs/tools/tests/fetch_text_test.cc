@@ -5,7 +5,7 @@
 #include "tertulia/base/utf8.h"
 
 namespace tertulia {
-namespace {
+namespace fetch_text_test {
 
 TEST(FetchText, GivesTheTextOfAPageWithItsLinks) {
   const std::string html =
@@ -64,5 +64,5 @@ TEST(FetchText, KnowsTheEncodingsOfTheWebAndNoOthers) {
     EXPECT_EQ(to_utf8("x", name), std::nullopt) << name;
 }
 
-}  // namespace
+}  // namespace fetch_text_test
 }  // namespace tertulia

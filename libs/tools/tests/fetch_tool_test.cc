@@ -13,13 +13,13 @@
 #include "raw_server.h"
 
 namespace tertulia {
-namespace {
+namespace fetch_tool_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::RawConnection;
-using testing::RawServer;
 using ::testing::StartsWith;
+using trial::RawConnection;
+using trial::RawServer;
 
 std::string answer(std::string_view body, std::string_view type = "text/plain", std::string_view more = "") {
   return "HTTP/1.1 200 OK\r\nContent-Type: " + std::string(type) + "\r\n" + std::string(more) +
@@ -255,5 +255,5 @@ TEST(FetchTool, PostsAndIsUnsafe) {
   EXPECT_TRUE(request.ends_with("\r\n\r\n{\"a\":1}"));
 }
 
-}  // namespace
+}  // namespace fetch_tool_test
 }  // namespace tertulia

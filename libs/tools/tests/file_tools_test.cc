@@ -15,7 +15,7 @@
 #include "tertulia/tools/call_tool.h"
 
 namespace tertulia {
-namespace {
+namespace file_tools_test {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
@@ -239,5 +239,5 @@ TEST_F(FileTools, AProbeTellsWhetherAWriteTookEffect) {
   EXPECT_EQ(probe("other").error().code(), ErrorCode::kToolFailed);
 }
 
-}  // namespace
+}  // namespace file_tools_test
 }  // namespace tertulia

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace function_tool_test {
 
 struct Sum {
   double a;
@@ -234,5 +234,5 @@ TEST(MakeAsyncTool, FailsOnceWhetherItThrowsBeforeOrAfterItsAnswer) {
   EXPECT_EQ(answers, 2);
 }
 
-}  // namespace
+}  // namespace function_tool_test
 }  // namespace tertulia

@@ -11,7 +11,7 @@
 #include "tertulia/tools/json_schema.h"
 
 namespace tertulia {
-namespace {
+namespace json_schema_suite_test {
 
 // Keywords that are passed over, and references that leave the document.
 const std::set<std::string> kFilesNotClaimed = {"definitions.json", "dependencies.json", "refRemote.json"};
@@ -77,5 +77,5 @@ TEST(JsonSchemaSuite, AgreesWithAnotherValidatorOnGeneratedCases) {
   RecordProperty("cases", static_cast<int>(cases));
 }
 
-}  // namespace
+}  // namespace json_schema_suite_test
 }  // namespace tertulia

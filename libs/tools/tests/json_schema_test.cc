@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace json_schema_test {
 
 JsonSchema compile(std::string_view schema) {
   return JsonSchema::compile(parse_json(schema).value()).value();
@@ -190,5 +190,5 @@ TEST(JsonSchema, TheEmptySchemaAcceptsEverything) {
   EXPECT_EQ(check(R"({"format":"date","title":7,"x-own":[]})", "1"), "");
 }
 
-}  // namespace
+}  // namespace json_schema_test
 }  // namespace tertulia

@@ -34,7 +34,7 @@ TERTULIA_FIELDS(Forecast, place, (days, "How many days.", {.minimum = 1, .maximu
 }  // namespace city
 
 namespace tertulia {
-namespace {
+namespace json_type_test {
 
 template <class T>
 std::string problem_of(std::string_view json, T& out) {
@@ -148,5 +148,5 @@ TEST(JsonType, WritesNothingThatIsNotJson) {
   EXPECT_EQ(to_text(JsonType<city::Unit>::write(static_cast<city::Unit>(9))), "null");
 }
 
-}  // namespace
+}  // namespace json_type_test
 }  // namespace tertulia

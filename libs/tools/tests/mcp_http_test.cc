@@ -14,14 +14,14 @@
 #include "raw_server.h"
 
 namespace tertulia {
-namespace {
+namespace mcp_http_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::RawConnection;
-using testing::RawServer;
 using ::testing::SizeIs;
+using trial::RawConnection;
+using trial::RawServer;
 
 // One HTTP request, with the message in it.
 struct Asked {
@@ -230,5 +230,5 @@ TEST_F(McpHttpTest, AServerThatRefusesOurVersionIsAskedInOneThatItNames) {
   EXPECT_EQ(server.status().protocol, "2025-03-26");
 }
 
-}  // namespace
+}  // namespace mcp_http_test
 }  // namespace tertulia

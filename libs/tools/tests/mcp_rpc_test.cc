@@ -8,7 +8,7 @@
 #include "mcp/rpc.h"
 
 namespace tertulia {
-namespace {
+namespace mcp_rpc_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -107,5 +107,5 @@ TEST(Rpc, AnErrorIsReadWithItsData) {
   EXPECT_EQ(message.error.data, Json(JsonObject{{"supported", JsonArray{"x"}}}));
 }
 
-}  // namespace
+}  // namespace mcp_rpc_test
 }  // namespace tertulia

@@ -22,7 +22,7 @@
 #include "mcp/child.h"
 
 namespace tertulia {
-namespace {
+namespace mcp_server_test {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -525,5 +525,5 @@ TEST(McpHttp, NobodyAtTheAddressIsSaidSo) {
             ErrorCode::kClosed);
 }
 
-}  // namespace
+}  // namespace mcp_server_test
 }  // namespace tertulia

@@ -9,7 +9,7 @@
 #include "mcp/tool_list.h"
 
 namespace tertulia {
-namespace {
+namespace mcp_values_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -152,5 +152,5 @@ TEST(McpConfig, SaysWhatIsWrongAndWhere) {
   EXPECT_FALSE(parse_mcp_configs(json(R"({"a":{"command":"x"},"b":{}})"), {}).ok());
 }
 
-}  // namespace
+}  // namespace mcp_values_test
 }  // namespace tertulia

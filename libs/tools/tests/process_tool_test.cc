@@ -22,7 +22,7 @@
 #include "process_run.h"
 
 namespace tertulia {
-namespace {
+namespace process_tool_test {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
@@ -328,5 +328,5 @@ TEST_F(ProcessTool, RunsManyAtATime) {
   EXPECT_EQ(right, 40);
 }
 
-}  // namespace
+}  // namespace process_tool_test
 }  // namespace tertulia

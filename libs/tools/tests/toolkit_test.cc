@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace tertulia {
-namespace {
+namespace toolkit_test {
 
 ToolPtr tool(std::string name) {
   return make_tool(std::move(name), "A tool.", [] {});
@@ -174,5 +174,5 @@ TEST(ToolRegistry, MayBeReadWhileItIsChanged) {
   EXPECT_EQ(registry.snapshot()->entries().size(), 50U);
 }
 
-}  // namespace
+}  // namespace toolkit_test
 }  // namespace tertulia

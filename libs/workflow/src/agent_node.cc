@@ -4,9 +4,12 @@
 #include <memory>
 #include <utility>
 
+#include "tertulia/base/thread_annotations.h"
+
 #include "caught.h"
 #include "engine_parts.h"
 #include "node_call.h"
+#include "service_thread.h"
 
 namespace tertulia {
 namespace {
@@ -31,11 +34,12 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
 
   Result<void> begin() {
     const StepView& step = call_.view();
-    thread_ = step.durable ? speaker_.thread : ThreadKind::kShared;
+    thread_ = speaker_.thread;
+    if (!step.durable && thread_ != ThreadKind::kService) thread_ = ThreadKind::kShared;
     TERTULIA_TRY_AS(view_, call_.conversation().view_for(call_.node(), thread_));
     TERTULIA_TRY(hear_text());
     binding_ = call_.conversation().resolve_thread(call_.node());
-    TERTULIA_TRY(call_.conversation().replay_to_thread(binding_, view_, step.options->resume_thread));
+    if (thread_ == ThreadKind::kService) TERTULIA_TRY(open_service_thread());
     Input input;
     for (const Message& message : view_.delta) {
       TERTULIA_TRY_AS(Message with_id, identified(message));
@@ -46,7 +50,8 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
     options.tenant = step.key.tenant;
     options.owner = step.key.owner;
     options.branch.reset();
-    if (thread_ == ThreadKind::kShared) {
+    if (service_) options.model = service_;
+    if (!step.durable || thread_ == ThreadKind::kShared) {
       branch_.transcript = std::move(view_.history);
       run_.emplace(engine.run_on(speaker_.agent, std::move(input), &branch_, std::move(options)));
     } else {
@@ -55,8 +60,9 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
       options.on_busy = OnBusy::kQueue;
       run_.emplace(engine.run(speaker_.agent, std::move(input), step.key.session.text(), std::move(options)));
     }
-    cancel_ = call_.cancel().on_cancel([weak = weak_from_this()](CancelReason) {
-      if (const auto self = weak.lock()) self->run_->cancel();
+    durable_turn_ = step.durable && thread_ != ThreadKind::kShared;
+    cancel_ = call_.cancel().on_cancel([weak = weak_from_this()](CancelReason reason) {
+      if (const auto self = weak.lock()) self->stop(reason);
     });
     return {};
   }
@@ -66,11 +72,7 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
     while (true) {
       auto met = std::make_shared<std::atomic<bool>>(false);
       run_->next([self = shared_from_this(), met](Result<std::optional<Event>> event) {
-        if (!event || !*event) {
-          // Not here: the Run must not be asked or destroyed inside of its own completion.
-          self->end_on_pool();
-          return;
-        }
+        if (!event || !*event) return self->end_on_pool();
         self->forward(**std::move(event));
         if (met->exchange(true)) self->read();
       });
@@ -79,6 +81,18 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
   }
 
  private:
+  // At a shutdown a turn that has a journal is left where it is, perhaps waiting for a person: whoever
+  // resumes the run finds it by its key.
+  void stop(CancelReason reason) {
+    if (reason != CancelReason::kShutdown || !durable_turn_) return run_->cancel();
+    Done<void> done;
+    {
+      MutexLock lock(mutex_);
+      if (!ending_) done = std::exchange(done_, nullptr);
+    }
+    if (done) done(call_.cancel().check());
+  }
+
   // Text that was sent to the node, or answered to it, is said by the user before it speaks.
   Result<void> hear_text() {
     const WorkflowMessage& message = call_.message();
@@ -94,6 +108,22 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
     return {};
   }
 
+  Result<void> open_service_thread() {
+    const AgentDefinition& agent = *speaker_.agent;
+    const RunOptions& run = options_->run;
+    std::shared_ptr<LanguageModel> model = run.model ? run.model : agent.model;
+    if (!model->info(run.model_name.empty() ? agent.model_name : run.model_name).service_threads) {
+      return Error(ErrorCode::kUnsupportedParameter,
+                   "the thread of '" + call_.node() +
+                       "' is to be kept by its model's service, which keeps none; give it a thread of "
+                       "another kind")
+          .with("param", "thread");
+    }
+    TERTULIA_TRY(call_.conversation().replay_to_thread(binding_, view_, call_.view().options->resume_thread));
+    service_ = std::make_shared<ServiceThread>(std::move(model), binding_.service_thread);
+    return {};
+  }
+
   Result<Message> identified(const Message& message) const {
     if (!message.id().empty()) return message;
     const StepView& step = call_.view();
@@ -103,6 +133,8 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
 
   // Turns tell of themselves; who watches a workflow wants the words, the tools and the questions.
   void forward(Event event) {
+    MutexLock lock(mutex_);
+    if (!done_) return;
     switch (event.kind) {
       case EventKind::kTextStarted:
       case EventKind::kTextDelta:
@@ -126,7 +158,14 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
     call_.tell(std::move(event));
   }
 
+  // Not here: the Run must not be asked inside of its own completion, nor what is answered be let go of
+  // there.
   void end_on_pool() {
+    {
+      MutexLock lock(mutex_);
+      if (!done_) return;
+      ending_ = true;
+    }
     const auto ended = call_.view().parts->pool->post([self = shared_from_this()] { self->end(); });
     if (!ended) end();
   }
@@ -138,7 +177,11 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
       return take(*outcome);
     });
     // A node that has answered may be gone.
-    const Done<void> done = std::move(done_);
+    Done<void> done;
+    {
+      MutexLock lock(mutex_);
+      done = std::exchange(done_, nullptr);
+    }
     cancel_ = {};
     done(std::move(taken));
   }
@@ -147,9 +190,12 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
     TERTULIA_TRY_AS(std::vector<Message> said,
                     call_.conversation().merge_response(binding_, view_, outcome.messages));
     if (!options_->silent) call_.say(std::move(said));
+    const bool cut = outcome.status == TurnStatus::kInterrupted;
+    // The service does not know of words that were cut off.
+    if (service_) binding_.service_thread = cut ? std::string() : service_->thread();
     call_.effects().binding = binding_;
-    call_.effects().durable_turn = thread_ != ThreadKind::kShared;
-    if (outcome.status == TurnStatus::kInterrupted) {
+    call_.effects().durable_turn = durable_turn_;
+    if (cut) {
       TERTULIA_TRY(call_.cancel().check());
       return Error(ErrorCode::kTurnInterrupted,
                    "the turn of '" + call_.node() + "' was interrupted: " + outcome.reason);
@@ -166,10 +212,17 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
   NodeCall& call_;
   const Speaker& speaker_;
   const std::shared_ptr<const AgentNodeOptions> options_;
-  Done<void> done_;
+  // Held while the call is spoken with, which lives until `done_` is called.
+  Mutex mutex_;
+  Done<void> done_ TERTULIA_GUARDED_BY(mutex_);
+  // The turn is over, and its end is being told.
+  bool ending_ TERTULIA_GUARDED_BY(mutex_) = false;
+  bool durable_turn_ = false;
   ThreadKind thread_ = ThreadKind::kShared;
   ConversationView view_;
   ThreadBinding binding_;
+  // Null unless the model's service keeps the thread.
+  std::shared_ptr<ServiceThread> service_;
   Branch branch_;
   std::optional<Run> run_;
   CancelRegistration cancel_;
@@ -191,6 +244,8 @@ Node agent_node(AgentDefinitionPtr agent, AgentNodeOptions options) {
                   .selection = options.selection};
   // Without tools and without a branch of its own nothing happens but that a model is asked.
   node.harmless = !tools && speaker.thread == ThreadKind::kShared;
+  // Whoever replays to a service may take their time.
+  node.blocks = speaker.thread == ThreadKind::kService;
   node.kind = (options.review ? "reviewed agent " : "agent ") + agent->spec.id.text() + ", thread " +
               std::string(name_of(speaker.thread));
   node.speaker = std::move(speaker);

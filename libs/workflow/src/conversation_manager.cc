@@ -174,12 +174,15 @@ Result<ConversationView> ConversationManager::view_for(const std::string& partic
     fresh = input_and_last(transcript(), base_, input_, participant);
   } else {
     // What was there before the run is history even to one who is new, unless a thread has to be given it.
-    std::uint64_t known = resolve_thread(participant).applied;
-    if (thread != ThreadKind::kOwn || policy.retention == Retention::kLatestOnly)
-      known = std::max(known, base_);
+    const ThreadBinding binding = resolve_thread(participant);
+    const bool kept = thread == ThreadKind::kOwn || thread == ThreadKind::kService;
+    std::uint64_t known = binding.applied;
+    if (!kept || policy.retention == Retention::kLatestOnly) known = std::max(known, base_);
     const std::uint64_t from =
         std::max(first_kept(transcript(), policy), policy.retention == Retention::kLatestOnly ? base_ : 0);
-    const bool wants_past = thread == ThreadKind::kShared && policy.context == ContextMode::kFull;
+    const bool nowhere =
+        thread == ThreadKind::kShared || (thread == ThreadKind::kService && binding.is_local());
+    const bool wants_past = nowhere && policy.context == ContextMode::kFull;
     transcript().for_each(wants_past ? from : std::max(known, from), transcript().size(),
                           [&](std::size_t index, const Message& message) {
                             if (!shows(policy, message)) return;
@@ -205,10 +208,15 @@ Result<ConversationView> ConversationManager::view_for(const std::string& partic
   return view;
 }
 
-Result<void> ConversationManager::replay_to_thread(ThreadBinding& binding, const ConversationView& view,
+Result<void> ConversationManager::replay_to_thread(ThreadBinding& binding, ConversationView& view,
                                                    const ResumeHook& hook) const {
-  if (binding.is_local() || !hook) return {};
-  TERTULIA_TRY_AS(binding.service_thread, hook(binding, view.delta));
+  if (!hook) return {};
+  std::vector<Message> lacking;
+  if (binding.is_local()) lacking = View(view.history).to_vector();
+  lacking.insert(lacking.end(), view.delta.begin(), view.delta.end() - 1);
+  if (lacking.empty() && !binding.is_local()) return {};
+  TERTULIA_TRY_AS(binding.service_thread, hook(binding, lacking));
+  view.delta.erase(view.delta.begin(), view.delta.end() - 1);
   return {};
 }
 

@@ -1,7 +1,7 @@
 #include "tertulia/workflow/drawing.h"
 
 #include <algorithm>
-#include <set>
+#include <functional>
 #include <utility>
 
 namespace tertulia {
@@ -24,6 +24,10 @@ struct Box {
   // Stands for a fan-in, not for a node.
   bool join = false;
   const NodeMark* mark = nullptr;
+  // The node whose workflow it is in; empty: none.
+  std::string group{};
+  // It runs a workflow, which stands in its own group with it.
+  bool leads = false;
 };
 
 struct Picture {
@@ -86,8 +90,8 @@ void bypass(const std::string& id, Picture& picture) {
   std::erase_if(picture.boxes, [&](const Box& box) { return box.id == id; });
 }
 
-Picture picture_of(const Workflow& workflow, const DrawingOptions& options) {
-  const Workflow::Graph& graph = workflow.graph();
+// Without what is inside of its nodes.
+Picture flat_picture(const Workflow::Graph& graph, const DrawingOptions& options) {
   Picture picture;
   for (const Node& node : graph.nodes) {
     const auto mark = options.marks.find(node.id);
@@ -121,6 +125,30 @@ Picture picture_of(const Workflow& workflow, const DrawingOptions& options) {
     if (std::find(unique.begin(), unique.end(), line) == unique.end()) unique.push_back(std::move(line));
   }
   picture.lines = std::move(unique);
+  return picture;
+}
+
+// With the workflows inside of it, whose boxes are named after the node that runs them.
+Picture picture_of(const Workflow& workflow, const DrawingOptions& options) {
+  const Workflow::Graph& graph = workflow.graph();
+  Picture picture = flat_picture(graph, options);
+  for (const Node& node : graph.nodes) {
+    if (!node.inner) continue;
+    Picture inside = picture_of(*node.inner, {.show_internal = options.show_internal, .marks = {}});
+    const std::string prefix = node.id + "/";
+    for (Line& line : inside.lines)
+      picture.lines.push_back({prefix + line.from, prefix + line.to, line.label, line.conditional});
+    for (Box& box : picture.boxes) {
+      if (box.id == node.id) box.leads = true;
+    }
+    for (Box& box : inside.boxes) {
+      if (box.start) picture.lines.push_back({node.id, prefix + box.id, {}, true});
+      box.id = prefix + box.id;
+      box.group = box.group.empty() ? node.id : prefix + box.group;
+      box.start = false;
+      picture.boxes.push_back(std::move(box));
+    }
+  }
   return picture;
 }
 
@@ -223,6 +251,22 @@ std::string_view colour_of(const Box& box) {
   return "#ffffff";
 }
 
+// The boxes of a group, and the groups in it, each between its leader and null.
+void draw_groups(const Picture& picture, const std::string& group,
+                 const std::function<void(const Box&)>& draw, const std::function<void(const Box*)>& bound) {
+  for (const Box& box : picture.boxes) {
+    if (box.group != group) continue;
+    if (!box.leads) {
+      draw(box);
+      continue;
+    }
+    bound(&box);
+    draw(box);
+    draw_groups(picture, box.id, draw, bound);
+    bound(nullptr);
+  }
+}
+
 // Which row each box stands in: behind everything that leads to it, as far as there are no loops.
 std::vector<std::size_t> rows_of(const Picture& picture) {
   const std::size_t count = picture.boxes.size();
@@ -247,22 +291,6 @@ std::vector<std::size_t> rows_of(const Picture& picture) {
 }
 
 }  // namespace
-
-std::string_view name_of(NodeMark::State state) {
-  switch (state) {
-    case NodeMark::State::kRunning:
-      return "running";
-    case NodeMark::State::kCompleted:
-      return "completed";
-    case NodeMark::State::kFailed:
-      return "failed";
-    case NodeMark::State::kBypassed:
-      return "bypassed";
-    case NodeMark::State::kWaiting:
-      return "waiting";
-  }
-  return "invalid";
-}
 
 std::map<std::string, NodeMark> marks_of(const std::vector<Event>& events) {
   std::map<std::string, NodeMark> marks;
@@ -305,14 +333,19 @@ std::string to_mermaid(const Workflow& workflow, const DrawingOptions& options) 
   const Picture picture = picture_of(workflow, options);
   std::string out = "flowchart TD\n";
   const auto name = [&](const std::string& id) { return "n" + std::to_string(place_of(picture, id)); };
-  for (const Box& box : picture.boxes) {
+  const auto draw = [&](const Box& box) {
     std::string label = label_of(box);
     if (box.mark != nullptr) label += "\n" + mark_text(*box.mark);
     const std::string text = "\"" + for_mermaid(label) + "\"";
     out += "  " + name(box.id) + (box.join ? "((" + text + "))" : "[" + text + "]") + ";\n";
     if (colour_of(box) != "#ffffff")
       out += "  style " + name(box.id) + " fill:" + std::string(colour_of(box)) + ";\n";
-  }
+  };
+  draw_groups(picture, {}, draw, [&](const Box* leader) {
+    out += leader == nullptr ? "  end\n"
+                             : "  subgraph g" + std::to_string(place_of(picture, leader->id)) + "[\"" +
+                                   for_mermaid(leader->label) + "\"]\n";
+  });
   for (const Line& line : picture.lines) {
     out += "  " + name(line.from) + (line.conditional ? " -.->" : " -->");
     if (!line.label.empty()) out += "|\"" + for_mermaid(line.label) + "\"|";
@@ -326,14 +359,19 @@ std::string to_dot(const Workflow& workflow, const DrawingOptions& options) {
   std::string out =
       "digraph \"" + for_dot(workflow.name()) + "\" {\n  node [shape=box, style=filled, fillcolor=white];\n";
   const auto quoted = [](const std::string& id) { return "\"" + for_dot(id) + "\""; };
-  for (const Box& box : picture.boxes) {
+  const auto draw = [&](const Box& box) {
     std::string label = label_of(box);
     if (box.mark != nullptr) label += "\n" + mark_text(*box.mark);
     out += "  " + quoted(box.id) + " [label=\"" + for_dot(label) + "\"";
     if (box.join) out += ", shape=ellipse";
     if (colour_of(box) != "#ffffff") out += ", fillcolor=\"" + std::string(colour_of(box)) + "\"";
     out += "];\n";
-  }
+  };
+  draw_groups(picture, {}, draw, [&](const Box* leader) {
+    out += leader == nullptr ? "  }\n"
+                             : "  subgraph " + quoted("cluster_" + leader->id) +
+                                   " {\n  label=" + quoted(leader->label) + ";\n";
+  });
   for (const Line& line : picture.lines) {
     out += "  " + quoted(line.from) + " -> " + quoted(line.to);
     std::string more = line.conditional ? "style=dashed" : "";

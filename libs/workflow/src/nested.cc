@@ -5,16 +5,13 @@
 
 #include <sodium.h>
 
-#include "tertulia/tools/function_tool.h"
-
 #include "engine_parts.h"
+#include "nested_run.h"
 #include "node_call.h"
 #include "run_machine.h"
 
 namespace tertulia {
-namespace {
 
-// A name for a run that stands for `key`, the same each time.
 std::string run_for(std::string_view key) {
   std::array<unsigned char, 16> hash{};
   crypto_generichash(hash.data(), hash.size(), reinterpret_cast<const unsigned char*>(key.data()), key.size(),
@@ -24,6 +21,17 @@ std::string run_for(std::string_view key) {
   text.resize(26);
   return text;
 }
+
+WorkflowOptions options_for(std::string_view key, const TenantId& tenant, const OwnerId& owner) {
+  WorkflowOptions options;
+  options.run = run_for(key);
+  options.session = "~run-" + options.run;
+  options.tenant = tenant;
+  options.owner = owner;
+  return options;
+}
+
+namespace {
 
 // The run of a nested workflow, for one call of its node. Lives until it has answered.
 class InnerRun : public std::enable_shared_from_this<InnerRun> {
@@ -37,13 +45,10 @@ class InnerRun : public std::enable_shared_from_this<InnerRun> {
     if (call_.answer() != nullptr) {
       TERTULIA_TRY(pass_answer(plan));
     } else {
-      plan.options.run = run_for(call_.key());
-      plan.options.tenant = step.key.tenant;
-      plan.options.owner = step.key.owner;
+      plan.options = options_for(call_.key(), step.key.tenant, step.key.owner);
       if (options_.share_session && step.durable && !step.conversation->transcript().empty()) {
         share(plan);
       } else {
-        plan.options.session = "~run-" + plan.options.run;
         TERTULIA_TRY(give_words(plan));
       }
     }
@@ -97,16 +102,7 @@ class InnerRun : public std::enable_shared_from_this<InnerRun> {
     TERTULIA_TRY(in.finish());
     if (!session) return std::move(session).error();
     plan.key.session = *std::move(session);
-    Note note{.key = plan.key, .conditions = {}, .changes = {}};
-    note.changes.emplace_back(AddRecord{{.stream = answer_stream(plan.run, request),
-                                         .number = 1,
-                                         .time = call_.view().parts->clock().now(),
-                                         .key = request,
-                                         .name = std::string(kAnswerName),
-                                         .payload = to_text(answer.answer)}});
-    Result<void> noted = tertulia::note(*call_.view().parts->store(), std::move(note));
-    // It was passed on before a crash.
-    if (!noted && noted.error().code() != ErrorCode::kRevisionConflict) return noted;
+    plan.options.answers.emplace(request, answer.answer);
     return {};
   }
 
@@ -149,49 +145,6 @@ class InnerRun : public std::enable_shared_from_this<InnerRun> {
   CancelRegistration cancel_;
 };
 
-// Speaks by running a workflow on the conversation that it is shown.
-class WorkflowModel final : public LanguageModel {
- public:
-  explicit WorkflowModel(Workflow workflow) : workflow_(std::move(workflow)) {
-    engine_ = Engine::open({}).value();
-    workflows_ = WorkflowEngine::open({.engine = engine_}).value();
-  }
-
-  ModelInfo info(std::string_view model) const override {
-    return {.name = std::string(model), .tokenizer = estimating_tokenizer(), .tools = false};
-  }
-
-  void respond(ModelCall call, Done<ModelResponse> done) override {
-    std::vector<Message> messages;
-    for (const Message& message : call.request.view) {
-      if (message.role() == Role::kUser || message.role() == Role::kAssistant) messages.push_back(message);
-    }
-    auto run = std::make_shared<WorkflowRun>(workflows_->run(workflow_, std::move(messages)));
-    auto stop =
-        std::make_shared<CancelRegistration>(call.cancel.on_cancel([run](CancelReason) { run->cancel(); }));
-    run->result([run, stop, on_delta = call.on_delta, model = call.request.model,
-                 done = std::move(done)](Result<WorkflowOutcome> outcome) {
-      if (!outcome) return done(std::move(outcome).error());
-      if (outcome->status == WorkflowStatus::kCancelled) {
-        return done(Error(ErrorCode::kCancelled, "the workflow was cancelled"));
-      }
-      if (!outcome->requests.empty()) {
-        return done(
-            Error(ErrorCode::kUnsupportedParameter,
-                  "the workflow asks a person, which one that stands for an agent cannot; run it by itself"));
-      }
-      const std::string text = outcome->text();
-      if (on_delta) on_delta({.kind = ModelDelta::Kind::kText, .text = text});
-      done(ModelResponse{.parts = {{.text = text}}, .model = model});
-    });
-  }
-
- private:
-  const Workflow workflow_;
-  std::shared_ptr<Engine> engine_;
-  std::unique_ptr<WorkflowEngine> workflows_;
-};
-
 std::string signature_hash(const Workflow& workflow) {
   std::string all;
   for (const std::string& line : workflow.signature()) all += line + "\n";
@@ -205,51 +158,12 @@ Node workflow_node(std::string id, Workflow workflow, WorkflowNodeOptions option
   node.id = std::move(id);
   // What is inside belongs to what must not change.
   node.kind = "workflow " + workflow.name() + " " + signature_hash(workflow);
+  node.inner = std::make_shared<const Workflow>(workflow);
   node.body = [workflow = std::move(workflow), options](NodeContext& context, const Done<void>& done) {
     auto run = std::make_shared<InnerRun>(static_cast<NodeCall&>(context), workflow, options, done);
     if (auto begun = run->begin(); !begun) done(std::move(begun).error());
   };
   return node;
-}
-
-ToolPtr workflow_tool(WorkflowEngine& workflows, Workflow workflow, std::string name,
-                      std::string description) {
-  const Json parameters = JsonObject{
-      {"type", "object"},
-      {"properties",
-       JsonObject{{"message", JsonObject{{"type", "string"}, {"description", "What is wanted."}}}}},
-      {"required", JsonArray{"message"}}};
-  return make_raw_async_tool(
-      std::move(name), std::move(description), parameters,
-      [&workflows, workflow = std::move(workflow)](const ToolCall& call, Done<ToolOutput> done) {
-        const Json* message = call.arguments.as_object()->find("message");
-        WorkflowOptions options{.run = run_for(call.key)};
-        options.session = "~run-" + options.run;
-        options.tenant = call.tenant;
-        options.owner = call.owner;
-        auto run =
-            std::make_shared<WorkflowRun>(workflows.run(workflow, *message->as_string(), std::move(options)));
-        auto stop = std::make_shared<CancelRegistration>(
-            call.cancel.on_cancel([run](CancelReason) { run->cancel(); }));
-        run->result([run, stop, done = std::move(done)](Result<WorkflowOutcome> outcome) {
-          if (!outcome) return done(std::move(outcome).error());
-          if (outcome->requests.empty()) return done(ToolOutput{.text = outcome->text()});
-          done(ToolOutput{.text = "The workflow waits for an answer of a person (run " + outcome->run + ").",
-                          .failed = true});
-        });
-      },
-      {.tool_class = ToolClass::kIdempotent});
-}
-
-AgentDefinitionPtr workflow_agent(Workflow workflow, std::string_view id) {
-  AgentDefinition definition{.spec = {},
-                             .model = std::make_shared<WorkflowModel>(workflow),
-                             .model_name = workflow.name(),
-                             .tools = std::make_shared<ToolRegistry>()};
-  definition.spec.id = AgentId::parse(id).value();
-  definition.spec.name = std::string(id);
-  definition.spec.model = "workflow/" + workflow.name();
-  return std::make_shared<const AgentDefinition>(std::move(definition));
 }
 
 }  // namespace tertulia

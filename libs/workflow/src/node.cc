@@ -29,6 +29,8 @@ std::string_view name_of(ThreadKind kind) {
       return "own";
     case ThreadKind::kFork:
       return "fork";
+    case ThreadKind::kService:
+      return "service";
   }
   return "invalid";
 }

@@ -23,6 +23,9 @@ struct RunMachine::NodeRun {
   NodeEffects before;
   std::uint32_t tries = 0;
   bool finished = false;
+  // When its first call began, and when its last one ended.
+  Time began{};
+  Time ended{};
   std::optional<Error> error;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/id.h"
 #include "tertulia/store/commit_rules.h"
 #include "tertulia/store/session_store.h"
 
@@ -44,6 +45,8 @@ Result<void> RunMachine::open() {
            .log = log_,
            .options = &plan_.options,
            .durable = durable()};
+  // It becomes part of names of branches, records and files.
+  TERTULIA_TRY(check_id(facts_.run, "run"));
   if (plan_.how != RunPlan::How::kRun)
     key_ = plan_.key;
   else
@@ -198,14 +201,21 @@ void RunMachine::take_part(PendingCommit& entry) {
   }
 }
 
+// The branch that keeps the thread of a participant in a run.
+Result<BranchId> RunMachine::thread_of(const std::string& participant, const BranchId& shared,
+                                       const std::string& run) const {
+  const Node* node = graph().find(participant);
+  const bool fork = node != nullptr && node->speaker && node->speaker->thread == ThreadKind::kFork;
+  return thread_branch(shared, fork ? participant + "~" + run : participant);
+}
+
 // The branches that keep threads; made with the entry.
 Result<void> RunMachine::make_threads(const std::vector<BranchHead>& there, PendingCommit& entry) {
   if (!durable()) return {};
   for (const Node& node : graph().nodes) {
     if (!node.speaker || node.speaker->thread == ThreadKind::kShared) continue;
     const bool fork = node.speaker->thread == ThreadKind::kFork;
-    TERTULIA_TRY_AS(const BranchId id,
-                    thread_branch(facts_.branch, fork ? node.id + "~" + facts_.run : node.id));
+    TERTULIA_TRY_AS(const BranchId id, thread_of(node.id, facts_.branch, facts_.run));
     threads_[node.id] = id;
     const auto head =
         std::find_if(there.begin(), there.end(), [&](const BranchHead& one) { return one.id == id; });
@@ -317,6 +327,7 @@ Result<void> RunMachine::open_resumed(Checkpoint checkpoint, std::uint64_t newes
     return {};
   }
   entry.state = head_.state;
+  TERTULIA_TRY(note_answers());
   TERTULIA_TRY_AS(std::vector<Delivery> answers, take_answers(entry));
   for (Delivery& answer : answers) entry.state.inflight.push_back(std::move(answer));
   if (status != WorkflowStatus::kWaiting || !answers.empty()) entry.state.status = WorkflowStatus::kRunning;
@@ -359,8 +370,8 @@ Result<void> RunMachine::open_fork(Checkpoint checkpoint) {
     binding.applied = thread.applied;
     entry.bindings.push_back(std::move(binding));
     if (thread.messages == 0) continue;
-    TERTULIA_TRY_AS(const BranchId from, thread_branch(parent, thread.participant));
-    TERTULIA_TRY_AS(const BranchId to, thread_branch(facts_.branch, thread.participant));
+    TERTULIA_TRY_AS(const BranchId from, thread_of(thread.participant, parent, plan_.run));
+    TERTULIA_TRY_AS(const BranchId to, thread_of(thread.participant, facts_.branch, facts_.run));
     BranchHead forked = new_branch(to, parts_->clock().now());
     forked.forked_from = ForkOrigin{.parent = from, .at_index = thread.messages - 1};
     forked.message_count = thread.messages;
@@ -376,6 +387,21 @@ Result<void> RunMachine::open_fork(Checkpoint checkpoint) {
   entry.state = head_.state;
   for (const InfoRequest& request : entry.state.requests) after_.push_back(request_event(request));
   begin(std::move(entry));
+  return {};
+}
+
+// The answers that came with the call, as if each had been given by itself.
+Result<void> RunMachine::note_answers() {
+  for (const InfoRequest& request : head_.state.requests) {
+    const auto answer = plan_.options.answers.find(request.id);
+    if (answer == plan_.options.answers.end()) continue;
+    Note given{.key = key_, .conditions = {}, .changes = {}};
+    given.changes.emplace_back(
+        AddRecord{answer_record(facts_.run, request.id, answer->second, parts_->clock().now())});
+    Result<void> noted = note(*parts_->store(), std::move(given));
+    // It has one, from before a crash or from somebody else.
+    if (!noted && noted.error().code() != ErrorCode::kRevisionConflict) return noted;
+  }
   return {};
 }
 

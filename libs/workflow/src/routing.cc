@@ -9,6 +9,9 @@
 namespace tertulia {
 namespace {
 
+// The type of what stands in a fan-in for a source that was passed over.
+constexpr std::string_view kPassedOver = "~passed-over";
+
 class Router {
  public:
   Router(const Workflow::Graph& graph, const WorkflowMessage& message, RunState& state,
@@ -32,6 +35,17 @@ class Router {
     if (!message_.target.empty() && !reached_) {
       warnings_.push_back("a message from '" + message_.source + "' to '" + message_.target +
                           "' was dropped: no edge leads there");
+    }
+    return std::move(deliveries_);
+  }
+
+  // The fan-ins only, which need not wait for the source.
+  Result<std::vector<Delivery>> go_without() {
+    for (std::size_t i = 0; i < graph_.edges.size(); ++i) {
+      const Edge& edge = graph_.edges[i];
+      const auto source = std::find(edge.sources.begin(), edge.sources.end(), message_.source);
+      if (edge.kind != Edge::Kind::kFanIn || source == edge.sources.end()) continue;
+      join(i, static_cast<std::size_t>(source - edge.sources.begin()));
     }
     return std::move(deliveries_);
   }
@@ -97,7 +111,7 @@ class Router {
     WorkflowMessage joined{.type = {}, .data = {}, .source = message_.source};
     JsonArray values;
     for (auto& queue : queues) {
-      values.push_back(std::move(queue.front().data));
+      if (queue.front().type != kPassedOver) values.push_back(std::move(queue.front().data));
       queue.pop_front();
     }
     if (std::all_of(queues.begin(), queues.end(), [](const auto& queue) { return queue.empty(); })) {
@@ -120,6 +134,28 @@ class Router {
 Result<std::vector<Delivery>> route(const Workflow::Graph& graph, const WorkflowMessage& message,
                                     RunState& state, std::vector<std::string>& warnings) {
   return Router(graph, message, state, warnings).go();
+}
+
+Result<std::vector<Delivery>> route_past(const Workflow::Graph& graph, const Delivery& given,
+                                         RunState& state) {
+  const std::string& node = given.to;
+  std::vector<const Edge*> others;
+  for (const Edge& edge : graph.edges) {
+    const bool from = std::find(edge.sources.begin(), edge.sources.end(), node) != edge.sources.end();
+    if (from && edge.kind != Edge::Kind::kFanIn) others.push_back(&edge);
+  }
+  std::vector<std::string> warnings;
+  const WorkflowMessage nothing{.type = std::string(kPassedOver), .data = {}, .source = node};
+  TERTULIA_TRY_AS(std::vector<Delivery> deliveries, Router(graph, nothing, state, warnings).go_without());
+  const bool plain = others.size() == 1 && others[0]->kind == Edge::Kind::kSingle && !others[0]->condition;
+  // The answer to a question of its own is nothing to anybody else.
+  if (plain && !given.answer &&
+      types_meet({given.message.type}, graph.find(others[0]->targets[0])->accepts)) {
+    WorkflowMessage message = given.message;
+    message.source = node;
+    deliveries.push_back({.to = others[0]->targets[0], .message = std::move(message)});
+  }
+  return deliveries;
 }
 
 }  // namespace tertulia

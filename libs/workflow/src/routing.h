@@ -14,4 +14,9 @@ namespace tertulia {
 Result<std::vector<Delivery>> route(const Workflow::Graph& graph, const WorkflowMessage& message,
                                     RunState& state, std::vector<std::string>& warnings);
 
+// The deliveries that are made in place of those of a node that was passed over: what it was given goes on
+// along its edge, if it has only one without a condition, and fan-ins do not wait for it.
+Result<std::vector<Delivery>> route_past(const Workflow::Graph& graph, const Delivery& given,
+                                         RunState& state);
+
 }  // namespace tertulia

@@ -98,7 +98,10 @@ class RunMachine : public std::enable_shared_from_this<RunMachine> {
   Result<std::optional<Turn>> input_turn();
   Result<Delivery> first_delivery() const;
   void take_part(PendingCommit& entry);
+  Result<BranchId> thread_of(const std::string& participant, const BranchId& shared,
+                             const std::string& run) const;
   Result<void> make_threads(const std::vector<BranchHead>& there, PendingCommit& entry);
+  Result<void> note_answers();
   Result<std::vector<Delivery>> take_answers(PendingCommit& commit);
   void begin(PendingCommit entry);
 
@@ -108,10 +111,12 @@ class RunMachine : public std::enable_shared_from_this<RunMachine> {
   void run_call(NodeRun& run);
   void call_done(NodeRun& run, Result<void> ended);
   void finish_step();
+  void mark_nodes(RunState& state) const;
   Result<void> merge(std::vector<NodeEffects> all, PendingCommit& commit);
   Result<void> merge_changes(const std::vector<NodeEffects>& all, RunState& next) const;
   Result<void> deliver(const WorkflowMessage& message, PendingCommit& commit, std::vector<NodeEffects>& inner,
                        int depth);
+  Result<void> pass_over(const std::string& node, PendingCommit& commit, std::vector<NodeEffects>& inner);
   Result<void> hand_over(const Delivery& delivery, PendingCommit& commit, std::vector<NodeEffects>& inner,
                          int depth);
   Event request_event(const InfoRequest& request) const;

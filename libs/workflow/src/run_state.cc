@@ -139,7 +139,9 @@ NodeEffects read_effects(const Json& form, JsonReader& outer) {
   for (const Json& one : in.array_or_empty("changes")) {
     JsonReader change(one, "change");
     KeyChange read{.key = change.required_string("key"), .value = std::nullopt};
-    if (const Json* value = change.optional("value")) read.value = *value;
+    // Null is a value; a key that was erased has none.
+    if (const Json* value = one.as_object() == nullptr ? nullptr : one.as_object()->find("value"))
+      read.value = *value;
     effects.changes.push_back(std::move(read));
   }
   for (const Json& one : in.array_or_empty("said")) {
@@ -175,6 +177,24 @@ void read_buffers(JsonReader& in, RunState& state) {
   }
 }
 
+void read_marks(JsonReader& in, RunState& state) {
+  for (const auto& [node, form] : in.object_or_empty("marks")) {
+    const JsonArray* fields = form.as_array();
+    const bool right = fields != nullptr && fields->size() == 3 && (*fields)[0].as_string() != nullptr &&
+                       (*fields)[1].as_int() != nullptr && (*fields)[2].as_int() != nullptr;
+    const Result<NodeMark::State> named =
+        right ? node_state_named(*(*fields)[0].as_string())
+              : Error(ErrorCode::kWrongType, "checkpoint: a mark is not [state, calls, microseconds]");
+    if (!named) {
+      in.fail(named.error());
+      return;
+    }
+    state.marks[node] = {.state = *named,
+                         .time = Duration(*(*fields)[2].as_int()),
+                         .calls = static_cast<std::uint32_t>(*(*fields)[1].as_int())};
+  }
+}
+
 void read_state(JsonReader& in, bool whole, RunState& state) {
   if (whole) state = {};
   state.step = static_cast<std::uint64_t>(in.required_int("step", 0, INT64_MAX));
@@ -201,6 +221,7 @@ void read_state(JsonReader& in, bool whole, RunState& state) {
   state.done.clear();
   for (const Json& one : in.array_or_empty("done")) state.done.push_back(read_effects(one, in));
   state.error = in.string_or("error", {});
+  read_marks(in, state);
 }
 
 void read_facts(JsonReader& in, RunFacts& facts) {
@@ -265,6 +286,20 @@ void append_values(JsonObject& form, const RunState& state, const RunState* befo
   if (!erased.empty()) form.append("erased", std::move(erased));
 }
 
+// Those that are new or other than before.
+void append_marks(JsonObject& form, const RunState& state, const RunState* before) {
+  JsonObject marks;
+  for (const auto& [node, mark] : state.marks) {
+    if (before != nullptr) {
+      const auto old = before->marks.find(node);
+      if (old != before->marks.end() && old->second == mark) continue;
+    }
+    marks.append(node, JsonArray{std::string(name_of(mark.state)), std::int64_t{mark.calls},
+                                 std::int64_t{mark.time.count()}});
+  }
+  if (!marks.empty()) form.append("marks", std::move(marks));
+}
+
 }  // namespace
 
 std::string encode_checkpoint(const Checkpoint& checkpoint, const RunState* before) {
@@ -298,6 +333,7 @@ std::string encode_checkpoint(const Checkpoint& checkpoint, const RunState* befo
   }
   if (!state.done.empty()) form.append("done", list_of(state.done));
   if (!state.error.empty()) form.append("error", state.error);
+  append_marks(form, state, before);
   return to_text(form);
 }
 
@@ -326,6 +362,15 @@ StreamId checkpoint_stream(const std::string& run) { return {.kind = RecordKind:
 
 StreamId answer_stream(const std::string& run, const std::string& request) {
   return {.kind = RecordKind::kCheckpoint, .scope = run + "." + request};
+}
+
+Record answer_record(const std::string& run, const std::string& request, const Json& answer, Time now) {
+  return {.stream = answer_stream(run, request),
+          .number = 1,
+          .time = now,
+          .key = request,
+          .name = std::string(kAnswerName),
+          .payload = to_text(answer)};
 }
 
 std::string checkpoint_id(const std::string& run, std::uint64_t number) {

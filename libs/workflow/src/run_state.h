@@ -56,6 +56,8 @@ struct RunState {
   std::vector<NodeEffects> done{};
   // Why it failed.
   std::string error{};
+  // What became of the nodes that have run.
+  std::map<std::string, NodeMark> marks{};
 };
 
 // What of a run does not change.
@@ -101,6 +103,7 @@ StreamId checkpoint_stream(const std::string& run);
 // Each request has a stream of one record, its answer, so it is answered once.
 StreamId answer_stream(const std::string& run, const std::string& request);
 inline constexpr std::string_view kAnswerName = "answer";
+Record answer_record(const std::string& run, const std::string& request, const Json& answer, Time now);
 
 std::string checkpoint_id(const std::string& run, std::uint64_t number);
 

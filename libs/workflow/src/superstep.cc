@@ -87,6 +87,7 @@ void RunMachine::start_step() {
 
 void RunMachine::run_call(NodeRun& run) {
   run.before = run.effects;
+  if (run.began == Time{}) run.began = parts_->clock().now();
   run.call = std::make_unique<NodeCall>(view_, run.node, run.effects, run.calls[run.next], run.next);
   auto once = std::make_shared<std::atomic<bool>>(false);
   Done<void> done = [self = shared_from_this(), node = &run, once](Result<void> ended) {
@@ -107,6 +108,7 @@ void RunMachine::run_call(NodeRun& run) {
 
 void RunMachine::call_done(NodeRun& run, Result<void> ended) {
   run.call.reset();
+  if (run.began != Time{}) run.ended = parts_->clock().now();
   const bool stopped = cancel_.token().cancelled();
   if (!ended && !stopped) {
     if (run.tries++ < run.node.on_failure.retries) {
@@ -136,6 +138,21 @@ void RunMachine::call_done(NodeRun& run, Result<void> ended) {
   finish_step();
 }
 
+// What the superstep made of its nodes.
+void RunMachine::mark_nodes(RunState& state) const {
+  for (const auto& run : running_) {
+    NodeMark& mark = state.marks[run->node.id];
+    mark.state = run->error                       ? NodeMark::State::kFailed
+                 : run->effects.skipped           ? NodeMark::State::kBypassed
+                 : !run->effects.requests.empty() ? NodeMark::State::kWaiting
+                                                  : NodeMark::State::kCompleted;
+    // One that was done before a failure has been counted then.
+    if (run->began == Time{}) continue;
+    mark.calls += static_cast<std::uint32_t>(run->calls.size());
+    mark.time += run->ended - run->began;
+  }
+}
+
 void RunMachine::finish_step() {
   if (broken_) return finish(*broken_);
   if (cancel_.token().cancelled()) return when_durable([this] { end_cancelled(); });
@@ -156,6 +173,8 @@ void RunMachine::finish_step() {
   // Merges, conditions and internal nodes are the caller's code.
   const auto merged = caught("a function of the workflow", [&] { return merge(std::move(done), commit); });
   if (!merged) return fail_step({}, merged.error());
+  // What they did is in the commit, and must not be taken for something that a cancel cut off.
+  running_.clear();
   for (std::string& warning : warnings_) tell(EventKind::kWarning, {}, std::move(warning));
   warnings_.clear();
   after_.push_back(event_of(EventKind::kSuperstepCompleted, {}, {}, view_.step));
@@ -223,12 +242,14 @@ Result<void> RunMachine::merge(std::vector<NodeEffects> all, PendingCommit& comm
   commit.state.inflight.clear();
   commit.state.done.clear();
   commit.state.error.clear();
+  mark_nodes(commit.state);
   TERTULIA_TRY(merge_changes(all, commit.state));
   std::vector<Message> said;
   for (const NodeEffects& effects : all) said.insert(said.end(), effects.said.begin(), effects.said.end());
   TERTULIA_TRY(stage(said, commit));
   std::vector<NodeEffects> inner;
   for (const NodeEffects& effects : all) {
+    if (effects.skipped) TERTULIA_TRY(pass_over(effects.node, commit, inner));
     for (const WorkflowMessage& message : effects.sends) TERTULIA_TRY(deliver(message, commit, inner, 0));
   }
   for (NodeEffects& effects : all) take_effects(effects, commit);
@@ -249,6 +270,17 @@ Result<void> RunMachine::merge(std::vector<NodeEffects> all, PendingCommit& comm
 Result<void> RunMachine::stage(const std::vector<Message>& said, PendingCommit& commit) const {
   if (said.empty() || (commit.turn && commit.turn->messages().size() == said.size())) return {};
   TERTULIA_TRY_AS(commit.turn, Turn::from_messages(TurnId(parts_->uuids.make()), said));
+  return {};
+}
+
+// Others go on as if the node was not there.
+Result<void> RunMachine::pass_over(const std::string& node, PendingCommit& commit,
+                                   std::vector<NodeEffects>& inner) {
+  for (const Delivery& delivery : head_.state.inflight) {
+    if (delivery.to != node) continue;
+    TERTULIA_TRY_AS(const std::vector<Delivery> deliveries, route_past(graph(), delivery, commit.state));
+    for (const Delivery& one : deliveries) TERTULIA_TRY(hand_over(one, commit, inner, 0));
+  }
   return {};
 }
 
@@ -299,10 +331,14 @@ void RunMachine::fail_step(std::vector<NodeEffects> done, const Error& error) {
   commit.state.done = std::move(done);
   commit.state.status = WorkflowStatus::kFailed;
   commit.state.error = error.message();
+  mark_nodes(commit.state);
+  // It may be one of theirs.
+  const Error kept = error;
+  running_.clear();
   submit(std::move(commit));
-  when_durable([this, error] {
-    tell(EventKind::kWorkflowFailed, std::string(name_of(error.code())), error.message());
-    finish(error);
+  when_durable([this, kept] {
+    tell(EventKind::kWorkflowFailed, std::string(name_of(kept.code())), kept.message());
+    finish(kept);
   });
 }
 

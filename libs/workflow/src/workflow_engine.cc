@@ -17,6 +17,16 @@ Error no_store() {
   return Error(ErrorCode::kClosed, "there is no store, so nothing is kept of workflows; give the engine one");
 }
 
+// Those that have run, and those whose turn it is.
+std::map<std::string, NodeMark> marks_in(const RunState& state) {
+  std::map<std::string, NodeMark> marks = state.marks;
+  for (const Delivery& delivery : state.inflight) {
+    NodeMark& mark = marks[delivery.to];
+    if (mark.state != NodeMark::State::kFailed) mark.state = NodeMark::State::kRunning;
+  }
+  return marks;
+}
+
 StoredRun stored_run(const SessionKey& key, const FoldedCheckpoint& folded) {
   const Checkpoint& checkpoint = folded.checkpoint;
   return {.key = key,
@@ -28,6 +38,7 @@ StoredRun stored_run(const SessionKey& key, const FoldedCheckpoint& folded) {
           .started_at = checkpoint.facts.started_at,
           .last_activity = checkpoint.time,
           .requests = checkpoint.state.requests,
+          .marks = marks_in(checkpoint.state),
           .checkpoint = checkpoint_id(checkpoint.facts.run, checkpoint.number),
           .forked_from = checkpoint.facts.forked_from};
 }
@@ -136,7 +147,7 @@ WorkflowRun WorkflowEngine::fork(const Workflow& workflow, const SessionKey& key
 }
 
 Result<void> WorkflowEngine::answer(const SessionKey& key, const std::string& run, const std::string& request,
-                                    Json answer) {
+                                    const Json& answer) {
   EngineParts& parts = *impl_->parts();
   if (parts.store() == nullptr) return no_store();
   TERTULIA_TRY_AS(const StoredRun stored, show(key, run));
@@ -148,12 +159,7 @@ Result<void> WorkflowEngine::answer(const SessionKey& key, const std::string& ru
   };
   if (!asked) return none();
   Note answered{.key = key, .conditions = {}, .changes = {}};
-  answered.changes.emplace_back(AddRecord{{.stream = answer_stream(run, request),
-                                           .number = 1,
-                                           .time = parts.clock().now(),
-                                           .key = request,
-                                           .name = std::string(kAnswerName),
-                                           .payload = to_text(answer)}});
+  answered.changes.emplace_back(AddRecord{answer_record(run, request, answer, parts.clock().now())});
   Result<void> noted = note(*parts.store(), std::move(answered));
   if (!noted && noted.error().code() == ErrorCode::kRevisionConflict) return none();
   return noted;
@@ -176,8 +182,13 @@ Result<std::vector<StoredRun>> WorkflowEngine::list(const TenantId& tenant, cons
   for (auto& [id, stored] : runs) {
     std::sort(stored.begin(), stored.end(),
               [](const StoredRecord& a, const StoredRecord& b) { return a.record.number < b.record.number; });
-    TERTULIA_TRY_AS(const FoldedCheckpoint folded, fold(stored, id.second, 0));
-    list.push_back(stored_run({.tenant = tenant, .owner = owner, .session = id.first}, folded));
+    // One that cannot be read hides no other; show() says what is wrong with it.
+    const Result<FoldedCheckpoint> folded = fold(stored, id.second, 0);
+    if (folded) {
+      list.push_back(stored_run({.tenant = tenant, .owner = owner, .session = id.first}, *folded));
+    } else {
+      parts.log.warn("a run cannot be read", {{"run", id.second}, {"code", name_of(folded.error().code())}});
+    }
   }
   std::sort(list.begin(), list.end(), [](const StoredRun& a, const StoredRun& b) {
     return std::pair(b.last_activity, b.run) < std::pair(a.last_activity, a.run);
@@ -230,6 +241,6 @@ Result<std::vector<Message>> WorkflowEngine::run_messages(const Workflow& workfl
   return View(outcome.snapshot.transcript).to_vector();
 }
 
-Engine& WorkflowEngine::engine() const { return *impl_->parts()->engine; }
+const std::shared_ptr<Engine>& WorkflowEngine::engine_ptr() const { return impl_->parts()->engine; }
 
 }  // namespace tertulia

@@ -7,7 +7,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace conversation_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -288,15 +288,17 @@ TEST_F(ConversationTest, AReviewWaitsForAPersonAndTheAnswerIsHeard) {
       ElementsAre("user: Write.", "a: Draft.", "user: Make it better.", "a: Better draft.", "b: Fine."));
 }
 
-TEST_F(ConversationTest, PlainMessagesInAndOut) {
+TEST_F(ConversationTest, PlainMessagesGoInAndOutWithAWarningAndNothingIsKept) {
   const Workflow workflow =
       SequentialBuilder().add(saying("a", {"One."})).add(saying("b", {"Two."})).build().value();
   const Message hello = Message::text(MessageId(), Role::kUser, "Hello.", Time{}).value();
+  testing::internal::CaptureStderr();
   const std::vector<Message> messages = workflows->run_messages(workflow, {hello}).value();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("run_messages is deprecated"));
   ASSERT_EQ(messages.size(), 3U);
   EXPECT_EQ(messages[2].text_content(), "Two.");
   EXPECT_THAT(list(*store, {.tenant = local_key({}).tenant}).value().sessions, IsEmpty());
 }
 
-}  // namespace
+}  // namespace conversation_test
 }  // namespace tertulia

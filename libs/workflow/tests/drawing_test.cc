@@ -1,11 +1,12 @@
 #include "tertulia/workflow/drawing.h"
 
 #include "tertulia/workflow/concurrent.h"
+#include "tertulia/workflow/nested.h"
 
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace drawing_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -70,5 +71,97 @@ TEST_F(DrawingTest, SvgIsWellFormedWhateverTheLabels) {
   EXPECT_THAT(svg, HasSubstr("</svg>"));
 }
 
-}  // namespace
+TEST_F(DrawingTest, AFanInIsABoxOfItsOwn) {
+  const Workflow workflow = WorkflowBuilder("w")
+                                .add(pass("a"))
+                                .add(pass("b"))
+                                .add(pass("c"))
+                                .add(make_node<Json>("d", [](const Json&) {}))
+                                .start("a")
+                                .fan_out("a", {"b", "c"})
+                                .fan_in({"b", "c"}, "d")
+                                .build()
+                                .value();
+  EXPECT_THAT(to_mermaid(workflow), HasSubstr("n4((\"all\"));"));
+  EXPECT_THAT(to_mermaid(workflow), HasSubstr("n1 --> n4;"));
+  EXPECT_THAT(to_mermaid(workflow), HasSubstr("n4 --> n3;"));
+}
+
+TEST_F(DrawingTest, AWorkflowInsideOfAnotherIsDrawnAsAGroup) {
+  const Workflow deepest = WorkflowBuilder("deepest").add(pass("z")).start("z").build().value();
+  const Workflow inner = WorkflowBuilder("inner")
+                             .add(pass("x"))
+                             .add(workflow_node("y", deepest))
+                             .start("x")
+                             .edge("x", "y")
+                             .build()
+                             .value();
+  const Workflow outer = WorkflowBuilder("outer")
+                             .add(pass("a"))
+                             .add(workflow_node("team", inner))
+                             .start("a")
+                             .edge("a", "team")
+                             .build()
+                             .value();
+  EXPECT_EQ(to_mermaid(outer),
+            "flowchart TD\n"
+            "  n0[\"a (start)\"];\n"
+            "  style n0 fill:#d8f0d8;\n"
+            "  subgraph g1[\"team\"]\n"
+            "  n1[\"team\"];\n"
+            "  n2[\"x\"];\n"
+            "  subgraph g3[\"y\"]\n"
+            "  n3[\"y\"];\n"
+            "  n4[\"z\"];\n"
+            "  end\n"
+            "  end\n"
+            "  n0 --> n1;\n"
+            "  n2 --> n3;\n"
+            "  n3 -.-> n4;\n"
+            "  n1 -.-> n2;\n");
+  EXPECT_THAT(to_dot(outer), HasSubstr("subgraph \"cluster_team/y\""));
+  EXPECT_THAT(to_svg(outer), HasSubstr(">z</text>"));
+}
+
+TEST_F(DrawingTest, AStoredRunIsDrawnWithWhatBecameOfItsNodesAlsoByAnotherProcess) {
+  bool broken = true;
+  const auto build = [&] {
+    Node fails = make_node<std::string>("b", [&](const std::string& text) -> Result<std::string> {
+      if (broken) return Error(ErrorCode::kModelUnavailable, "not now");
+      return text;
+    });
+    Node asks = make_node<std::string>(
+        "c", [](const std::string&, NodeContext& context) { context.request_info("May I?"); },
+        [](const InfoAnswer&, NodeContext&) { return Result<void>(); });
+    return WorkflowBuilder("w")
+        .add(pass("a"))
+        .add(fails)
+        .add(asks)
+        .start("a")
+        .edge("a", "b")
+        .edge("b", "c")
+        .build()
+        .value();
+  };
+  auto run = workflows->run(build(), "x", {.session = "s"});
+  EXPECT_FALSE(run.result());
+  restart();
+  const SessionKey key = local_key(SessionId::parse("s").value());
+  const auto states = [&] {
+    std::string text;
+    for (const auto& [node, mark] : workflows->show(key, run.id()).value().marks)
+      text += node + " " + std::string(name_of(mark.state)) + " " + std::to_string(mark.calls) + ", ";
+    return text;
+  };
+  EXPECT_EQ(states(), "a completed 1, b failed 1, ");
+  broken = false;
+  const WorkflowOutcome asked = workflows->resume(build(), key, run.id()).result().value();
+  EXPECT_EQ(states(), "a completed 1, b completed 2, c waiting 1, ");
+  EXPECT_THAT(to_mermaid(build(), {.marks = workflows->show(key, run.id()).value().marks}),
+              HasSubstr("waiting"));
+  workflows->resume(build(), key, run.id(), {.answers = {{asked.requests.at(0).id, "yes"}}}).result().value();
+  EXPECT_EQ(states(), "a completed 1, b completed 2, c completed 2, ");
+}
+
+}  // namespace drawing_test
 }  // namespace tertulia

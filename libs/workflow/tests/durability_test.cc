@@ -12,7 +12,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace durability_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -423,5 +423,5 @@ TEST_F(DurabilityTest, TheOrderOfCompletionIsNeverSeen) {
   EXPECT_EQ(runs, 720);
 }
 
-}  // namespace
+}  // namespace durability_test
 }  // namespace tertulia

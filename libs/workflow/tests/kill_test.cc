@@ -1,5 +1,6 @@
-// A real process is killed at every write of a workflow, and another one goes on.
+// A real process is killed before and after every write of a workflow, and another one goes on.
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -13,62 +14,13 @@
 #include "tertulia/workflow/sequential.h"
 #include "tertulia/workflow/workflow_engine.h"
 
+#include "kill_points.h"
 #include "rule_model.h"
 
 namespace tertulia {
-namespace {
+namespace kill_test {
 
 using testing::AnyOf;
-
-// Kills its process at the `fatal`th write: before it is asked for, or once it is durable.
-class KillingStore final : public Store {
- public:
-  KillingStore(std::unique_ptr<Store> store, int fatal, bool after)
-      : store_(std::move(store)), fatal_(fatal), after_(after) {}
-
-  void commit(Commit commit, Done<Revision> done) override {
-    const bool dies = arrive();
-    store_->commit(std::move(commit), [dies, done = std::move(done)](Result<Revision> result) {
-      if (dies) ::kill(::getpid(), SIGKILL);
-      done(std::move(result));
-    });
-  }
-  void note(Note note, Done<void> done) override {
-    const bool dies = arrive();
-    store_->note(std::move(note), [dies, done = std::move(done)](Result<void> result) {
-      if (dies) ::kill(::getpid(), SIGKILL);
-      done(std::move(result));
-    });
-  }
-  void load(SessionKey key, Done<SessionState> done) override {
-    store_->load(std::move(key), std::move(done));
-  }
-  void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
-    store_->read_turns(std::move(key), std::move(range), std::move(done));
-  }
-  void read_records(RecordQuery query, Done<RecordPage> done) override {
-    store_->read_records(std::move(query), std::move(done));
-  }
-  void list(SessionQuery query, Done<SessionPage> done) override {
-    store_->list(std::move(query), std::move(done));
-  }
-  void erase(EraseScope scope, Done<EraseReport> done) override {
-    store_->erase(std::move(scope), std::move(done));
-  }
-  void verify(Done<VerifyReport> done) override { store_->verify(std::move(done)); }
-
- private:
-  bool arrive() {
-    if (++writes_ != fatal_) return false;
-    if (!after_) ::kill(::getpid(), SIGKILL);
-    return true;
-  }
-
-  const std::unique_ptr<Store> store_;
-  const int fatal_;
-  const bool after_;
-  std::atomic<int> writes_ = 0;
-};
 
 AgentDefinitionPtr make_agent(const std::string& id, const std::filesystem::path& ledger, bool tool) {
   auto agent = std::make_shared<AgentDefinition>();
@@ -101,10 +53,9 @@ bool has_unknown(const Transcript& transcript) {
 }
 
 // In a process of its own: runs, or goes on with, the workflow, and writes down what came of it.
-int work(const std::filesystem::path& data, int fatal, bool after) {
-  auto store = std::make_shared<KillingStore>(
-      open_sqlite_store(real_env(), data / "store", {.durability = Durability::kProcess}).value(), fatal,
-      after);
+int work(const std::filesystem::path& data) {
+  auto store = std::make_shared<PointedStore>(
+      open_sqlite_store(real_env(), data / "store", {.durability = Durability::kProcess}).value());
   auto engine = Engine::open({.store = store}).value();
   auto workflows = WorkflowEngine::open({.engine = engine, .threads = 4}).value();
   SequentialBuilder builder("ten");
@@ -122,9 +73,12 @@ int work(const std::filesystem::path& data, int fatal, bool after) {
 }
 
 // How the process ended: 0 well, 9 killed.
-int in_a_process(const std::filesystem::path& data, int fatal, bool after) {
+int in_a_process(const std::filesystem::path& data, int fatal) {
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(work(data, fatal, after));
+  if (child == 0) {
+    ::setenv("TERTULIA_KILL_AT", std::to_string(fatal).c_str(), 1);
+    ::_exit(work(data));
+  }
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
@@ -135,7 +89,7 @@ std::string content_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(WorkflowKilled, AtAnyWriteGoesOnToTheSameResultAndPaysOnce) {
+TEST(WorkflowKilled, BeforeOrAfterAnyWriteGoesOnToTheSameResultAndPaysOnce) {
   const std::filesystem::path root =
       std::filesystem::temp_directory_path() / ("tertulia-kill-" + std::to_string(::getpid()));
   std::string expected;
@@ -143,14 +97,12 @@ TEST(WorkflowKilled, AtAnyWriteGoesOnToTheSameResultAndPaysOnce) {
   for (int fatal = 0;; ++fatal) {
     const std::filesystem::path data = root / std::to_string(fatal);
     std::filesystem::create_directories(data);
-    // Before and after in turns: a write that was applied and not acknowledged is as likely as one that was
-    // not.
-    const int ended = in_a_process(data, fatal, fatal % 2 == 0);
+    const int ended = in_a_process(data, fatal);
     if (fatal > 0 && ended == 0) break;
     if (fatal > 0) {
       ASSERT_EQ(ended, SIGKILL);
       ++killed;
-      ASSERT_EQ(in_a_process(data, 0, false), 0) << "write " << fatal;
+      ASSERT_EQ(in_a_process(data, 0), 0) << "point " << fatal;
     }
     const std::string result = content_of(data / "result");
     if (fatal == 0) expected = result;
@@ -159,17 +111,19 @@ TEST(WorkflowKilled, AtAnyWriteGoesOnToTheSameResultAndPaysOnce) {
     const bool hidden = result.find("hidden") != std::string::npos;
     const std::string ledger = content_of(data / "ledger");
     if (hidden) {
-      EXPECT_THAT(ledger, AnyOf("a3\na8\n", "a3\n", "a8\n")) << "write " << fatal;
+      EXPECT_THAT(ledger, AnyOf("a3\na8\n", "a3\n", "a8\n")) << "point " << fatal;
     } else {
-      EXPECT_EQ(result, expected) << "write " << fatal;
-      EXPECT_EQ(ledger, "a3\na8\n") << "write " << fatal;
+      EXPECT_EQ(result, expected) << "point " << fatal;
+      EXPECT_EQ(ledger, "a3\na8\n") << "point " << fatal;
     }
-    EXPECT_EQ(result.substr(0, 3), "10 ") << "write " << fatal;
+    EXPECT_EQ(result.substr(0, 3), "10 ") << "point " << fatal;
     std::filesystem::remove_all(data);
   }
-  EXPECT_GE(killed, 15);
+  // Ten supersteps and the entry are commits, each with a point before it and one after; the turns of the two
+  // that pay have writes of their own.
+  EXPECT_GE(killed, 30);
   std::filesystem::remove_all(root);
 }
 
-}  // namespace
+}  // namespace kill_test
 }  // namespace tertulia

@@ -10,7 +10,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace orchestration_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -315,5 +315,5 @@ TEST_F(OrchestrationTest, AWorkflowAsAnAgentIsGivenEachMessageOnce) {
               ElementsAre("user: First.", "user: team: One.", "user: Second."));
 }
 
-}  // namespace
+}  // namespace orchestration_test
 }  // namespace tertulia

@@ -30,7 +30,7 @@ class RuleModel final : public LanguageModel {
   const Rule rule_;
 };
 
-inline ModelResponse say(std::string text) { return {.parts = {{.text = std::move(text)}}}; }
+inline ModelResponse response_saying(std::string text) { return {.parts = {{.text = std::move(text)}}}; }
 
 // Says who it is and how many messages it was shown; first uses `tool`, if there is one.
 inline std::shared_ptr<RuleModel> counting_model(const std::string& id, const std::string& tool = {}) {
@@ -42,7 +42,7 @@ inline std::shared_ptr<RuleModel> counting_model(const std::string& id, const st
           .parts = {{.kind = PartKind::kToolCall, .text = "{}", .name = tool, .call_id = "c"}},
           .finish = Finish::kToolCalls};
     }
-    return say(id + " heard " + std::to_string(seen.size()) + ", last: " + last.text_content());
+    return response_saying(id + " heard " + std::to_string(seen.size()) + ", last: " + last.text_content());
   });
 }
 

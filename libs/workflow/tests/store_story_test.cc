@@ -13,7 +13,7 @@
 #include "workflow_fixture.h"
 
 namespace tertulia {
-namespace {
+namespace store_story_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -87,5 +87,5 @@ TEST_P(StoreStory, AWorkflowIsStoppedAnsweredResumedAndForked) {
 INSTANTIATE_TEST_SUITE_P(Every, StoreStory, testing::Values("memory", "json", "sqlite"),
                          [](const auto& info) { return std::string(info.param); });
 
-}  // namespace
+}  // namespace store_story_test
 }  // namespace tertulia

@@ -17,7 +17,7 @@
 
 namespace tertulia {
 
-class WorkflowTest : public testing::Test {
+class WorkflowTest : public ::testing::Test {
  protected:
   std::shared_ptr<Store> store = open_memory_store();
   std::shared_ptr<Engine> engine = Engine::open({.store = store}).value();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <initializer_list>
 #include <span>
 
@@ -58,15 +57,6 @@ std::vector<Parameter> read_parameters(const JsonText& text) {
   return parameters;
 }
 
-bool is_numeric(const Parameter& parameter) {
-  return parameter.type == "number" || parameter.type == "integer";
-}
-
-Json number_json(double number) {
-  if (number == std::trunc(number) && std::abs(number) < 9e15) return Json(static_cast<std::int64_t>(number));
-  return Json(std::isfinite(number) ? number : 0.0);
-}
-
 constexpr std::array<std::array<std::string_view, 5>, 5> kOperationWords = {{
     {"add", "sum", "plus", "addition", "+"},
     {"subtract", "minus", "difference", "subtraction", "-"},
@@ -116,73 +106,6 @@ bool needs_nothing_more(const KnownTool& tool, const JsonObject& arguments) {
   });
 }
 
-// What stands behind "in", "for", "of" or "about", up to the end of the clause.
-std::optional<std::string> object_of(std::string_view question) {
-  const std::string low = lower(question);
-  for (const std::string_view word : {" in ", " for ", " about ", " of ", " at ", " to ", " on "}) {
-    const std::size_t at = low.rfind(word);
-    if (at == std::string::npos) continue;
-    std::string_view rest = trim(question.substr(at + word.size()));
-    while (!rest.empty() && (rest.back() == '?' || rest.back() == '.' || rest.back() == '!'))
-      rest.remove_suffix(1);
-    if (!rest.empty()) return std::string(rest);
-  }
-  return std::nullopt;
-}
-
-// Fills the parameters of a tool from a question.
-class Filler {
- public:
-  explicit Filler(std::string_view question) : question_(question), words_(words_of(question)) {
-    for (const Token& token : arithmetic_tokens(question)) {
-      if (token.kind == Token::Kind::kNumber && token.digits) numbers_.push_back(token.number);
-    }
-  }
-
-  std::optional<Json> value_for(const Parameter& parameter) {
-    if (!parameter.choices.empty()) return choice(parameter);
-    if (is_numeric(parameter)) return number();
-    if (parameter.type == "boolean") return Json(true);
-    if (parameter.type == "string" || parameter.type.empty()) return text(parameter);
-    return std::nullopt;
-  }
-
- private:
-  std::optional<Json> choice(const Parameter& parameter) const {
-    for (const std::string& one : parameter.choices) {
-      if (contains(words_, lower(one))) return Json(one);
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Json> number() {
-    if (next_number_ >= numbers_.size()) return std::nullopt;
-    return number_json(numbers_[next_number_++]);
-  }
-
-  std::optional<Json> text(const Parameter& parameter) {
-    if (used_text_) return std::nullopt;
-    used_text_ = true;
-    if (auto inside = quoted(question_)) return Json(*std::move(inside));
-    constexpr std::string_view kWhole[] = {"query",  "question", "text",   "input", "message",
-                                           "prompt", "q",        "search", "topic", "expression"};
-    if (std::ranges::find(kWhole, lower(parameter.name)) != std::end(kWhole)) {
-      if (auto object = object_of(question_)) return Json(*std::move(object));
-      return Json(trim(question_));
-    }
-    if (auto object = object_of(question_)) return Json(*std::move(object));
-    if (!numbers_.empty() && next_number_ < numbers_.size())
-      return Json(number_text(numbers_[next_number_++]));
-    return std::nullopt;
-  }
-
-  std::string_view question_;
-  std::vector<std::string> words_;
-  std::vector<double> numbers_;
-  std::size_t next_number_ = 0;
-  bool used_text_ = false;
-};
-
 // Arguments that the user wrote out: `lookup {"id": 7}`.
 std::optional<JsonObject> written_arguments(std::string_view question) {
   const std::size_t begin = question.find('{');
@@ -193,11 +116,26 @@ std::optional<JsonObject> written_arguments(std::string_view question) {
   return *value->as_object();
 }
 
-// A question is about a tool if it names it, says all the words of its name that mean something, or shares
-// most of its own words with the description.
-bool is_about(std::string_view question, const std::vector<std::string>& asked, const KnownTool& tool) {
+// What the question is about, by stems: its words, and what it can only mean by a name of a file or an
+// address.
+std::vector<std::string> asked_for(std::string_view question) {
+  std::vector<std::string> asked = content_stems(question);
+  const auto add = [&](std::initializer_list<std::string_view> words) {
+    for (const std::string_view word : words) asked.push_back(stem(word));
+  };
+  if (path_in(question)) add({"file"});
+  if (address_in(question)) add({"http", "url"});
+  if (question.find('`') != std::string_view::npos) add({"command", "program"});
+  return asked;
+}
+
+// How plainly a question is about a tool: 3 if it names it or says each word of its name, 2 if it says all of
+// those that mean something, 1 if most of its own words are in the description, 0 if it is not.
+int nearness(std::string_view question, const std::vector<std::string>& asked, const KnownTool& tool) {
+  const auto is_asked = [&](const std::string& word) { return contains(asked, word); };
   if (question.find(tool.name) != std::string_view::npos && tool.name.find('_') != std::string::npos)
-    return true;
+    return 3;
+  if (std::ranges::all_of(tool.name_stems, is_asked)) return 3;
   constexpr std::string_view kVague[] = {"get",  "find", "fetch", "lookup", "look",    "search", "list",
                                          "show", "read", "query", "check",  "current", "tool",   "info"};
   std::vector<std::string> telling;
@@ -205,12 +143,35 @@ bool is_about(std::string_view question, const std::vector<std::string>& asked, 
     const bool vague = std::ranges::any_of(kVague, [&](std::string_view one) { return stem(one) == word; });
     if (!vague && word.size() > 1) telling.push_back(word);
   }
-  if (telling.empty()) telling = tool.name_stems;
-  if (std::ranges::all_of(telling, [&](const std::string& word) { return contains(asked, word); }))
-    return true;
+  if (!telling.empty() && std::ranges::all_of(telling, is_asked)) return 2;
   const auto shared = static_cast<std::size_t>(std::ranges::count_if(
       asked, [&](const std::string& word) { return contains(tool.description_stems, word); }));
-  return shared >= 3 && shared * 10 >= asked.size() * 6;
+  return shared >= 3 && shared * 10 >= asked.size() * 6 ? 1 : 0;
+}
+
+bool wants_what_is_named(std::string_view question, const KnownTool& tool) {
+  return std::ranges::any_of(tool.parameters, [&](const Parameter& parameter) {
+    return parameter.required && named_by_place(parameter, question);
+  });
+}
+
+std::optional<PlannedCall> filled(const KnownTool& tool, std::string_view question, std::string& missing) {
+  if (std::optional<JsonObject> written = written_arguments(question))
+    return PlannedCall{tool.name, *std::move(written)};
+  ArgumentFiller filler(question);
+  JsonObject arguments;
+  std::string lacking;
+  for (const Parameter& parameter : tool.parameters) {
+    if (!parameter.required) continue;
+    if (std::optional<Json> value = filler.value_for(parameter)) {
+      arguments.set(parameter.name, *std::move(value));
+    } else if (lacking.empty()) {
+      lacking = "I would use the tool " + tool.name + ", but I need to know its '" + parameter.name + "'.";
+    }
+  }
+  if (lacking.empty()) return PlannedCall{tool.name, std::move(arguments)};
+  if (missing.empty()) missing = lacking;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -282,24 +243,17 @@ std::optional<PlannedCall> ToolBox::for_end(std::string_view reason) const {
 }
 
 std::optional<PlannedCall> ToolBox::for_question(std::string_view question, std::string& missing) const {
-  const std::vector<std::string> asked = content_stems(question);
-  for (const KnownTool& tool : tools_) {
-    if (is_end(tool) || !is_about(question, asked, tool)) continue;
-    if (std::optional<JsonObject> written = written_arguments(question))
-      return PlannedCall{tool.name, *std::move(written)};
-    Filler filler(question);
-    JsonObject arguments;
-    std::string lacking;
-    for (const Parameter& parameter : tool.parameters) {
-      if (!parameter.required) continue;
-      if (std::optional<Json> value = filler.value_for(parameter)) {
-        arguments.set(parameter.name, *std::move(value));
-      } else if (lacking.empty()) {
-        lacking = "I would use the tool " + tool.name + ", but I need to know its '" + parameter.name + "'.";
-      }
+  const std::vector<std::string> asked = asked_for(question);
+  // Of two that are as near, the one that wants the file or the address that the question names.
+  const auto rank = [&](const KnownTool& tool) {
+    const int near = is_end(tool) ? 0 : nearness(question, asked, tool);
+    return near * 2 + (near > 0 && wants_what_is_named(question, tool) ? 1 : 0);
+  };
+  for (int wanted = 7; wanted > 0; --wanted) {
+    for (const KnownTool& tool : tools_) {
+      if (rank(tool) != wanted) continue;
+      if (auto call = filled(tool, question, missing)) return call;
     }
-    if (lacking.empty()) return PlannedCall{tool.name, std::move(arguments)};
-    if (missing.empty()) missing = lacking;
   }
   return std::nullopt;
 }
@@ -308,7 +262,7 @@ std::optional<PlannedCall> ToolBox::any(std::string_view question) const {
   if (tools_.empty()) return std::nullopt;
   const auto harmless = std::ranges::find_if(tools_, [](const KnownTool& tool) { return !is_end(tool); });
   const KnownTool& tool = harmless == tools_.end() ? tools_.front() : *harmless;
-  Filler filler(question);
+  ArgumentFiller filler(question);
   JsonObject arguments;
   for (const Parameter& parameter : tool.parameters) {
     if (!parameter.required) continue;

@@ -9,18 +9,10 @@
 #include "tertulia/base/json.h"
 #include "tertulia/model/tool_definition.h"
 
+#include "offline/argument_filler.h"
 #include "offline/arithmetic.h"
 
 namespace tertulia::offline {
-
-struct Parameter {
-  std::string name;
-  // "string", "number", "integer", "boolean", "array" or "object"; empty if the schema does not say.
-  std::string type;
-  bool required = false;
-  // The words it must be one of; none: any.
-  std::vector<std::string> choices;
-};
 
 struct KnownTool {
   std::string name;
@@ -49,8 +41,8 @@ class ToolBox {
   std::optional<PlannedCall> for_time() const;
   std::optional<PlannedCall> for_end(std::string_view reason) const;
 
-  // The tool that the question is plainly about. `missing` is set, and nothing returned, if one fits but an
-  // argument that it needs is not in the question.
+  // The tool that the question is plainly about, the one that it names best. `missing` is set, and nothing
+  // returned, if one fits but an argument that it needs is not in the question.
   std::optional<PlannedCall> for_question(std::string_view question, std::string& missing) const;
   // Any tool, with arguments made up where the question has none: for a caller that demands a call.
   std::optional<PlannedCall> any(std::string_view question) const;

@@ -82,17 +82,22 @@ Result<std::vector<SessionSummary>> newer_ones(Connection& connection, TenantKey
 }
 
 constexpr const char* kUnfinished =
-    "SELECT s.id, s.tenant, s.owner, s.name, s.last_activity FROM sessions s "
+    "SELECT s.id, s.tenant, s.owner, s.name, s.last_activity, s.revision FROM sessions s "
     "WHERE EXISTS (SELECT 1 FROM records r WHERE r.session=s.id AND r.kind=0)";
 constexpr const char* kIdle =
-    "SELECT id, tenant, owner, name, last_activity FROM sessions WHERE last_activity<?1 AND (?2<0 OR "
-    "status=?2)";
+    "SELECT id, tenant, owner, name, last_activity, revision FROM sessions WHERE last_activity<?1 AND "
+    "(?2<0 OR status=?2)";
 
-// Looks at every session of every tenant. For the unfinished ones this is done once in the life of a process:
-// an index of journals would cost every step of every turn a page.
-Result<SessionPage> list_everywhere(Connection& connection, TenantKeys& keys, const SessionQuery& query,
-                                    const NewerActivities& newer) {
-  std::vector<SessionSummary> found;
+// A session by its place in the listing. What else there is to know of it is read if the page comes to it.
+struct Candidate {
+  SessionCursor place;
+  std::int64_t row = 0;
+};
+
+// Those of every tenant that may be wanted, in order.
+Result<std::vector<Candidate>> candidates_everywhere(Connection& connection, const SessionQuery& query,
+                                                     const NewerActivities& newer) {
+  std::vector<Candidate> found;
   TERTULIA_TRY_AS(Query select, connection.query(query.unfinished ? kUnfinished : kIdle));
   if (!query.unfinished) {
     select.bind(micros(*query.idle_since));
@@ -100,18 +105,47 @@ Result<SessionPage> list_everywhere(Connection& connection, TenantKeys& keys, co
   }
   while (true) {
     TERTULIA_TRY_AS(const bool there, select.step());
-    if (!there) return page_of(std::move(found), query);
-    TERTULIA_TRY_AS(const SessionKey key, key_in(select));
-    const std::int64_t row = select.integer(0);
+    if (!there) break;
+    TERTULIA_TRY_AS(SessionKey key, key_in(select));
+    Candidate candidate{{time_of(select.integer(4)), std::move(key)}, select.integer(0)};
+    const auto busy = newer.find(candidate.row);
+    if (busy != newer.end() && static_cast<std::int64_t>(number(busy->second.revision)) > select.integer(5)) {
+      candidate.place.last_activity = busy->second.last_activity;
+    }
+    found.push_back(std::move(candidate));
+  }
+  std::ranges::sort(found, {}, &Candidate::place);
+  return found;
+}
+
+// Looks at every session of every tenant. For the unfinished ones this is done once in the life of a process:
+// an index of journals would cost every step of every turn a page.
+Result<SessionPage> list_everywhere(Connection& connection, TenantKeys& keys, const SessionQuery& query,
+                                    const NewerActivities& newer) {
+  TERTULIA_TRY_AS(const std::vector<Candidate> found, candidates_everywhere(connection, query, newer));
+  auto candidate = found.begin();
+  if (!query.cursor.empty()) {
+    TERTULIA_TRY_AS(const SessionCursor after, SessionCursor::parse(query.cursor));
+    candidate = std::ranges::upper_bound(found, after, {}, &Candidate::place);
+  }
+  SessionPage page;
+  for (; candidate != found.end(); ++candidate) {
+    const auto& [place, row] = *candidate;
     TERTULIA_TRY_AS(std::optional<SessionSummary> summary,
-                    summary_at(connection, keys, row, key, time_of(select.integer(4))));
+                    summary_at(connection, keys, row, place.key, place.last_activity));
     if (!summary) continue;
     if (const auto busy = newer.find(row); busy != newer.end() && busy->second.revision > summary->revision) {
       summary->last_activity = busy->second.last_activity;
       summary->revision = busy->second.revision;
     }
-    found.push_back(*std::move(summary));
+    if (!matches(query, *summary)) continue;
+    if (page.sessions.size() == query.limit) {
+      page.next = cursor_of(page.sessions.back()).text();
+      break;
+    }
+    page.sessions.push_back(*std::move(summary));
   }
+  return page;
 }
 
 }  // namespace

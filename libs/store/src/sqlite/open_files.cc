@@ -137,6 +137,9 @@ Result<Connection> open_writer(StoreCore& core) {
   TERTULIA_TRY(check_header(files, core.file, files.info(core.directory / kMarkerName).ok()));
   TERTULIA_TRY_AS(Connection connection, Connection::open(core.file, core.vfs->name(), Access::kReadWrite));
   TERTULIA_TRY(prepare_connection(connection));
+  // Room for the pages of a large group and the inner pages of the trees. Not for more: a commit that has
+  // split pages makes SQLite walk through the table of all pages that it keeps.
+  TERTULIA_TRY(connection.execute("PRAGMA cache_size=-4096"));
   TERTULIA_TRY(migrate_if_old(connection, core));
   TERTULIA_TRY(connection.execute("PRAGMA journal_mode=WAL"));
   TERTULIA_TRY(connection.execute(core.options.durability == Durability::kFull

@@ -1,8 +1,13 @@
 #include "packing.h"
 
 #include <memory>
+#include <new>
+#include <utility>
+#include <vector>
 
 #include <zstd.h>
+
+#include "tertulia/base/thread_annotations.h"
 
 asm(R"(
     .section .rodata
@@ -64,12 +69,45 @@ std::unique_ptr<ZSTD_CCtx, Free> make_packer() {
   return packer;
 }
 
+// Packers are large, and any thread may commit: there are as many as were ever at work at once.
+class BorrowedPacker {
+ public:
+  BorrowedPacker() {
+    {
+      MutexLock lock(idle_mutex_);
+      if (!idle_.empty()) {
+        packer_ = std::move(idle_.back());
+        idle_.pop_back();
+      }
+    }
+    if (packer_ == nullptr) packer_ = make_packer();
+  }
+  ~BorrowedPacker() {
+    if (packer_ == nullptr) return;
+    MutexLock lock(idle_mutex_);
+    try {
+      idle_.push_back(std::move(packer_));
+    } catch (const std::bad_alloc&) {
+      // There is no room to keep it: the next one is made anew.
+    }
+  }
+  BorrowedPacker(const BorrowedPacker&) = delete;
+  BorrowedPacker& operator=(const BorrowedPacker&) = delete;
+
+  ZSTD_CCtx* get() const { return packer_.get(); }
+
+ private:
+  using Packer = std::unique_ptr<ZSTD_CCtx, Free>;
+  static inline Mutex idle_mutex_;
+  static inline std::vector<Packer> idle_ TERTULIA_GUARDED_BY(idle_mutex_);
+  Packer packer_;
+};
+
 }  // namespace
 
 bool append_packed(std::string& out, std::string_view bytes) {
-  thread_local std::unique_ptr<ZSTD_CCtx, Free> packer;
-  if (packer == nullptr) packer = make_packer();
-  if (packer == nullptr) return false;
+  const BorrowedPacker packer;
+  if (packer.get() == nullptr) return false;
   const std::size_t start = out.size();
   out.resize(start + bytes.size() + kMagic.size());
   const std::size_t size = ZSTD_compress2(packer.get(), out.data() + start, bytes.size() + kMagic.size() - 1,

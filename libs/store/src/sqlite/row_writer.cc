@@ -35,7 +35,16 @@ Result<void> RowWriter::open() {
   return next(next_branch_, "SELECT max(id) FROM branches");
 }
 
-Result<Behind> RowWriter::write(StoredSession& session, const Commit& commit) {
+std::vector<std::string> texts_of(const Commit& commit) {
+  std::vector<std::string> texts;
+  for (const Change& change : commit.changes) {
+    if (const auto* append = std::get_if<AppendTurn>(&change)) texts.push_back(encode_texts(*append));
+  }
+  return texts;
+}
+
+Result<Behind> RowWriter::write(StoredSession& session, const Commit& commit,
+                                std::span<const std::string> texts) {
   const bool insert = !commit.expected.has_value();
   if (insert) {
     session.row = next_session_++;
@@ -53,7 +62,8 @@ Result<Behind> RowWriter::write(StoredSession& session, const Commit& commit) {
       TERTULIA_TRY(put_branch(session, put->head.id));
       says_revision = true;
     } else if (const auto* append = std::get_if<AppendTurn>(&change)) {
-      TERTULIA_TRY(append_turn(session, *append, commit));
+      TERTULIA_TRY(append_turn(session, *append, commit, texts.front()));
+      texts = texts.subspan(1);
       says_revision = behind.derived = true;
     } else if (const auto* drop = std::get_if<DropBranches>(&change)) {
       for (const BranchId& id : drop->branches) TERTULIA_TRY(drop_branch(session, id));
@@ -120,7 +130,8 @@ Result<void> RowWriter::put_branch(StoredSession& session, const BranchId& id) {
   return query.bind_blob(data).bind(row.number).bind(session.row).run();
 }
 
-Result<void> RowWriter::append_turn(StoredSession& session, const AppendTurn& append, const Commit& commit) {
+Result<void> RowWriter::append_turn(StoredSession& session, const AppendTurn& append, const Commit& commit,
+                                    std::string_view texts) {
   const auto found = session.branches.find(append.branch);
   if (found == session.branches.end()) return {};  // a later change of the same commit drops it
   BranchRow& row = found->second;
@@ -134,7 +145,7 @@ Result<void> RowWriter::append_turn(StoredSession& session, const AppendTurn& ap
   row.messages += append.turn.messages().size();
   const std::int64_t id = turn_row(row.number, turn);
   const std::string data =
-      seal_row(place_of(Table::kTurn, id), encode_turn(header, append), session.key, keys_.random());
+      seal_row(place_of(Table::kTurn, id), encode_turn(header, append, texts), session.key, keys_.random());
   TERTULIA_TRY_AS(Query insert, connection_.query("INSERT INTO turns(id, data) VALUES(?, ?)"));
   return insert.bind(id).bind_blob(data).run();
 }
@@ -178,6 +189,8 @@ Result<void> RowWriter::drop_records(StoredSession& session, const DropRecords& 
                                     "scope=? AND number<=?"));
   remove.bind(session.row).bind(kind).bind(stream.branch.text()).bind(stream.scope).bind(last);
   TERTULIA_TRY(remove.run());
+  // The record of the newest number is there, or comes with this very change: it says the number by itself.
+  if (last < newest) return {};
   TERTULIA_TRY_AS(Query keep,
                   connection_.query("INSERT OR REPLACE INTO streams(session, kind, branch, scope, "
                                     "newest) VALUES(?, ?, ?, ?, ?)"));

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tertulia/base/result.h"
 #include "tertulia/store/commit.h"
@@ -24,6 +27,9 @@ struct Behind {
   bool derived = false;
 };
 
+// encode_texts() of each turn in the commit, in their order. On any thread.
+std::vector<std::string> texts_of(const Commit& commit);
+
 // Concurrency: the writing thread.
 class RowWriter {
  public:
@@ -33,15 +39,16 @@ class RowWriter {
   Result<void> open();
 
   // `session` is an empty one for a first commit. Its image is that before the commit, and after it on
-  // success; after a failure neither it nor the transaction is of any use.
-  Result<Behind> write(StoredSession& session, const Commit& commit);
+  // success; after a failure neither it nor the transaction is of any use. `texts` is texts_of(commit).
+  Result<Behind> write(StoredSession& session, const Commit& commit, std::span<const std::string> texts);
   Result<void> write(StoredSession& session, const Note& note);
   // Writes the session's row as its image is.
   Result<void> write_session_row(const StoredSession& session, bool insert);
 
  private:
   Result<void> put_branch(StoredSession& session, const BranchId& id);
-  Result<void> append_turn(StoredSession& session, const AppendTurn& append, const Commit& commit);
+  Result<void> append_turn(StoredSession& session, const AppendTurn& append, const Commit& commit,
+                           std::string_view texts);
   Result<void> drop_branch(StoredSession& session, const BranchId& id);
   Result<void> add_record(StoredSession& session, const Record& record);
   Result<void> drop_records(StoredSession& session, const DropRecords& drop);

@@ -185,7 +185,7 @@ void pass_messages(ByteReader& in) {
   in.take(size);
 }
 
-std::string encode_texts(const AppendTurn& append) {
+std::string plain_texts(const AppendTurn& append) {
   std::string out;
   std::size_t bytes = 64;
   for (const Message& message : append.turn.messages()) bytes += message.block().size();
@@ -208,7 +208,17 @@ std::string encode_texts(const AppendTurn& append) {
 
 }  // namespace
 
-std::string encode_turn(const TurnHeader& header, const AppendTurn& append) {
+std::string encode_texts(const AppendTurn& append) {
+  const std::string texts = plain_texts(append);
+  std::string out;
+  put_varint(out, texts.size());
+  if (append_packed(out, texts)) return out;
+  out.clear();
+  put_varint(out, 0);
+  return out.append(texts);
+}
+
+std::string encode_turn(const TurnHeader& header, const AppendTurn& append, std::string_view texts) {
   std::string out;
   put_varint(out, number(header.revision));
   put_varint(out, header.first_index);
@@ -218,12 +228,6 @@ std::string encode_turn(const TurnHeader& header, const AppendTurn& append) {
   put_u64(out, static_cast<std::uint64_t>(header.time.time_since_epoch().count()));
   put_varint(out, append.turn.messages().size());
   for (const Message& message : append.turn.messages()) put_head(out, message.block(), header.time);
-  const std::string texts = encode_texts(append);
-  const std::size_t start = out.size();
-  put_varint(out, texts.size());
-  if (append_packed(out, texts)) return out;
-  out.resize(start);
-  put_varint(out, 0);
   return out.append(texts);
 }
 

@@ -44,8 +44,11 @@ struct TurnHeader {
   std::uint64_t messages = 0;
 };
 
-// Packed if that is shorter.
-std::string encode_turn(const TurnHeader& header, const AppendTurn& append);
+// The texts of a turn as its row ends: packed if that is shorter. Most of the work of a commit, and it needs
+// nothing that only the writing thread knows.
+std::string encode_texts(const AppendTurn& append);
+// `texts` is encode_texts(append).
+std::string encode_turn(const TurnHeader& header, const AppendTurn& append, std::string_view texts);
 
 // The same content with texts that are not packed, as a window into `content` or into `scratch`.
 Result<std::string_view> unpack_turn(std::string_view content, std::string& scratch);

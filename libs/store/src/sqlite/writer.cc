@@ -37,15 +37,20 @@ void Writer::push(Job job, const std::function<void(Error)>& refused) {
                 .with("limit", static_cast<std::int64_t>(core_.options.queue));
     } else {
       jobs_.push_back(std::move(job));
-      wake_.notify_one();
     }
   }
-  if (why) refused(*std::move(why));
+  if (why) {
+    refused(*std::move(why));
+    return;
+  }
+  // Outside of the lock, which the thread that wakes up wants first.
+  wake_.notify_one();
 }
 
 void Writer::commit(Commit commit, Done<Revision> done) {
   Result<void> pushed = guarded<void>([&]() -> Result<void> {
-    push(Change{.change = std::move(commit), .commit_done = done, .note_done = {}},
+    std::vector<std::string> texts = texts_of(commit);
+    push(Change{.change = std::move(commit), .texts = std::move(texts), .commit_done = done, .note_done = {}},
          [&](Error error) { done(std::move(error)); });
     return {};
   });
@@ -53,7 +58,7 @@ void Writer::commit(Commit commit, Done<Revision> done) {
 }
 void Writer::note(Note note, Done<void> done) {
   Result<void> pushed = guarded<void>([&]() -> Result<void> {
-    push(Change{.change = std::move(note), .commit_done = {}, .note_done = done},
+    push(Change{.change = std::move(note), .texts = {}, .commit_done = {}, .note_done = done},
          [&](Error error) { done(std::move(error)); });
     return {};
   });
@@ -139,12 +144,9 @@ Result<void> Writer::write_group(std::span<Change> changes, std::vector<Outcome>
   if (broken_) return *broken_;
   Written written;
   try {
-    TERTULIA_TRY(connection_.execute("BEGIN IMMEDIATE"));
+    TERTULIA_TRY(run_prepared("BEGIN IMMEDIATE"));
     Result<void> done = write_changes(changes, written, outcomes);
-    if (done) {
-      Result<Query> commit = connection_.query("COMMIT");
-      done = commit ? commit->run() : Result<void>(commit.error());
-    }
+    if (done) done = run_prepared("COMMIT");
     if (!done) {
       roll_back(written);
       return failed(std::move(done).error());
@@ -160,14 +162,16 @@ Result<void> Writer::write_group(std::span<Change> changes, std::vector<Outcome>
 Result<void> Writer::write_changes(std::span<Change> changes, Written& written,
                                    std::vector<Outcome>& outcomes) {
   for (const Change& change : changes) {
-    TERTULIA_TRY_AS(Outcome outcome,
-                    std::visit([&](const auto& one) { return write_one(one, written); }, change.change));
+    const auto* commit = std::get_if<Commit>(&change.change);
+    TERTULIA_TRY_AS(Outcome outcome, commit != nullptr ? write_one(*commit, change.texts, written)
+                                                       : write_one(std::get<Note>(change.change), written));
     outcomes.push_back(std::move(outcome));
   }
   return {};
 }
 
-Result<Writer::Outcome> Writer::write_one(const Commit& commit, Written& written) {
+Result<Writer::Outcome> Writer::write_one(const Commit& commit, std::span<const std::string> texts,
+                                          Written& written) {
   const Result<StoredSession*> found = session_of(commit.key, streams_of(commit));
   if (!found) return connection_.in_transaction() ? Result<Outcome>(Outcome(found.error())) : found.error();
   if (Result<void> may = check_commit(*found != nullptr ? &(*found)->image : nullptr, commit); !may) {
@@ -175,7 +179,7 @@ Result<Writer::Outcome> Writer::write_one(const Commit& commit, Written& written
   }
   written.keys.push_back(commit.key);
   StoredSession& session = *found != nullptr ? **found : cache_.insert(commit.key, {});
-  TERTULIA_TRY_AS(const Behind behind, rows_.write(session, commit));
+  TERTULIA_TRY_AS(const Behind behind, rows_.write(session, commit, texts));
   const std::int64_t row = session.row;
   if (behind.row) {
     if (!touched_.contains(row) && written.touched.insert(row).second) {
@@ -217,6 +221,11 @@ Result<StoredSession*> Writer::session_of(const SessionKey& key, const std::vect
   if (session->image.streams.size() > kStreamsKept) session->image.streams.clear();
   TERTULIA_TRY(load_streams(connection_, *session, streams));
   return session;
+}
+
+Result<void> Writer::run_prepared(const char* sql) {
+  TERTULIA_TRY_AS(Query query, connection_.query(sql));
+  return query.run();
 }
 
 Result<void> Writer::mark(const char* sql, std::int64_t session) {

@@ -53,6 +53,9 @@ class Writer {
  private:
   struct Change {
     std::variant<Commit, Note> change;
+    // texts_of() the commit: made by whoever commits, because the one thread that writes is what all wait
+    // for.
+    std::vector<std::string> texts;
     Done<Revision> commit_done;
     Done<void> note_done;
   };
@@ -76,10 +79,11 @@ class Writer {
   void write_all(std::vector<Change>& changes);
   Result<void> write_group(std::span<Change> changes, std::vector<Outcome>& outcomes);
   Result<void> write_changes(std::span<Change> changes, Written& written, std::vector<Outcome>& outcomes);
-  Result<Outcome> write_one(const Commit& commit, Written& written);
+  Result<Outcome> write_one(const Commit& commit, std::span<const std::string> texts, Written& written);
   Result<Outcome> write_one(const Note& note, Written& written);
   // The session as it is; null if there is none. An error is one of this session alone.
   Result<StoredSession*> session_of(const SessionKey& key, const std::vector<StreamId>& streams);
+  Result<void> run_prepared(const char* sql);
   Result<void> mark(const char* sql, std::int64_t session);
   void remember(Written& written) noexcept;
   void roll_back(const Written& written);

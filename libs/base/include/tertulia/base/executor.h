@@ -20,7 +20,7 @@ class Executor {
 };
 
 // Threads that are started when there is work and none is idle, up to `threads`; jobs beyond that wait, up to
-// `queue` of them. The destructor runs what waits and joins; what those jobs post is kClosed.
+// `queue` of them. The destructor runs what waits (what that posts is kClosed) and joins all but its own.
 std::unique_ptr<Executor> thread_pool(std::size_t threads, std::size_t queue = 65'536);
 
 }  // namespace tertulia

@@ -30,7 +30,7 @@ namespace tertulia {
 struct ConversationView {
   std::string participant;
   // What its thread has been given, as its side of the conversation; empty where a branch or a service keeps
-  // the thread.
+  // the thread. A service that has none yet, or none any more, has to be given it.
   Transcript history;
   // What it has not been given yet. Of role user; never empty.
   std::vector<Message> delta;
@@ -40,7 +40,10 @@ struct ConversationView {
   Revision revision{};
 };
 
-// Hands messages to a thread that a service keeps; the id it has afterwards.
+// Hands messages to a thread that a service keeps; the id it has afterwards. Called before a turn, with what
+// the thread lacks but for the last message, which comes with the turn's own request. A binding without a
+// service thread wants a new one. After a crash it may be called again with the same messages: they have the
+// same ids. May block.
 using ResumeHook =
     std::function<Result<std::string>(const ThreadBinding& binding, const std::vector<Message>& delta)>;
 
@@ -68,9 +71,9 @@ class ConversationManager {
                                     ThreadKind thread = ThreadKind::kShared) const;
   // Where a participant stands; one that knows nothing if it has not been here.
   ThreadBinding resolve_thread(const std::string& participant) const;
-  // Gives a thread that a service keeps what it lacks; a local one needs nothing.
-  Result<void> replay_to_thread(ThreadBinding& binding, const ConversationView& view,
-                                const ResumeHook& hook) const;
+  // Gives a thread that a service keeps what it lacks through the hook, and takes that out of the view.
+  // Without a hook nothing is done: the turn brings it all.
+  Result<void> replay_to_thread(ThreadBinding& binding, ConversationView& view, const ResumeHook& hook) const;
   // The messages a participant's turn brought, in its name and without what it was given. To be committed;
   // the binding then says that `view` was delivered.
   Result<std::vector<Message>> merge_response(ThreadBinding& binding, const ConversationView& view,

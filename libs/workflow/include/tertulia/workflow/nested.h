@@ -20,12 +20,20 @@ struct WorkflowNodeOptions {
 Node workflow_node(std::string id, Workflow workflow, WorkflowNodeOptions options = {});
 
 // A workflow as a tool: {"message": "…"} in, the text of its outcome out. The same call is the same run, also
-// after a crash. `workflows` must outlive the tool.
+// after a crash. What it asks is a question of the turn that called the tool (Engine::questions), answered
+// with
+// {"answer": …}. `workflows` must outlive the tool, and run beside the engine whose agents use it.
 ToolPtr workflow_tool(WorkflowEngine& workflows, Workflow workflow, std::string name,
                       std::string description);
 
 // A workflow as an agent: for each turn it is given the conversation and runs to its end; nothing is kept of
 // the run beside what it says. One that asks a person is kUnsupportedParameter.
 AgentDefinitionPtr workflow_agent(Workflow workflow, std::string_view id);
+
+// The same with runs that are kept until the turn has its answer, in a session of their own: a turn that a
+// crash cut goes on with its run. What the run asks is a call of the client tool `request_info` under the id
+// of the request, so a question of the turn (Engine::questions): its output is the answer, a text or
+// {"answer": any JSON}. A question that is refused ends the turn. `workflows` must outlive the agent's turns.
+AgentDefinitionPtr workflow_agent(WorkflowEngine& workflows, Workflow workflow, std::string_view id);
 
 }  // namespace tertulia

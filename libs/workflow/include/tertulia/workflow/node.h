@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@
 namespace tertulia {
 
 class ConversationManager;
+class Workflow;
 
 // Chooses what a participant is shown, from what it would be.
 using ViewSelection = std::function<std::vector<Message>(const std::vector<Message>& all)>;
@@ -107,7 +109,8 @@ class NodeContext {
 struct OnFailure {
   // How often it is tried again, at once.   Default: 0.
   std::uint32_t retries = 0;
-  // Then: pass over the node, as if it had done nothing, instead of failing.   Default: false.
+  // Then: pass over the node instead of failing: what it was sent goes on along its edge, if it has only one,
+  // and a fan-in does not wait for it.   Default: false.
   bool skip = false;
 
   bool operator==(const OnFailure&) const = default;
@@ -115,9 +118,10 @@ struct OnFailure {
 
 // Where a participant's thread is kept.
 enum class ThreadKind : std::uint8_t {
-  kShared,  // nowhere: it is made from the shared branch each time
-  kOwn,     // in a branch of its own, from run to run
-  kFork,    // in a fork of the shared branch, a new one for each run; what it says is merged back
+  kShared,   // nowhere: it is made from the shared branch each time
+  kOwn,      // in a branch of its own, from run to run
+  kFork,     // in a fork of the shared branch, a new one for each run; what it says is merged back
+  kService,  // at the provider, which is given each message once; a branch has the journal of its turns
 };
 std::string_view name_of(ThreadKind kind);
 
@@ -153,6 +157,8 @@ struct Node {
   std::string kind = "function";
   // Set if it speaks in the conversation.
   std::optional<Speaker> speaker{};
+  // The workflow that it runs, if it is one; for drawings.
+  std::shared_ptr<const Workflow> inner{};
 };
 
 // The parts of make_node that need no types.

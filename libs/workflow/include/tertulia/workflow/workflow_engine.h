@@ -23,6 +23,7 @@
 #include "tertulia/agent/engine.h"
 #include "tertulia/conversation/handle.h"
 #include "tertulia/workflow/conversation_manager.h"
+#include "tertulia/workflow/node_mark.h"
 #include "tertulia/workflow/workflow.h"
 #include "tertulia/workflow/workflow_run.h"
 
@@ -76,8 +77,11 @@ struct WorkflowOptions {
   std::map<std::string, ConversationPolicy> policies{};
   // Payloads that the session gets with the run's entry.
   std::vector<Attachment> attachments{};
-  // For participants whose thread a service keeps.
+  // For participants whose thread a service keeps. None: a turn brings what the thread lacks.
   ResumeHook resume_thread{};
+  // Answers to requests of a run that is resumed, by their ids: as answer() would give them. What has been
+  // answered before is left as it was.
+  std::map<std::string, Json> answers{};
   // Events of internal nodes too.
   bool show_internal = false;
   // Made if empty. A run of this id that is there already is resumed instead.
@@ -95,6 +99,8 @@ struct StoredRun {
   Time started_at{};
   Time last_activity{};
   std::vector<InfoRequest> requests;
+  // What became of its nodes so far.
+  std::map<std::string, NodeMark> marks;
   // The newest, and where it began if it is a fork of another run.
   std::string checkpoint;
   std::string forked_from;
@@ -131,7 +137,8 @@ class WorkflowEngine {
   WorkflowRun fork(const Workflow& workflow, const SessionKey& key, const std::string& checkpoint,
                    WorkflowOptions options = {});
   // Answers a request, durably and once. kNoQuestion if there is none, or it has been answered.
-  Result<void> answer(const SessionKey& key, const std::string& run, const std::string& request, Json answer);
+  Result<void> answer(const SessionKey& key, const std::string& run, const std::string& request,
+                      const Json& answer);
 
   // Plain messages in and out, for callers that keep their own: a session that is gone after the run. Logs a
   // deprecation warning.
@@ -143,7 +150,8 @@ class WorkflowEngine {
   Result<StoredRun> show(const SessionKey& key, const std::string& run);
   Result<std::vector<CheckpointInfo>> checkpoints(const SessionKey& key, const std::string& run);
 
-  Engine& engine() const;
+  Engine& engine() const { return *engine_ptr(); }
+  const std::shared_ptr<Engine>& engine_ptr() const;
 
  private:
   explicit WorkflowEngine(std::shared_ptr<Impl> impl);

@@ -2,7 +2,7 @@
 //
 //   [workflow]
 //   name = "review"
-//   kind = "sequential"              # concurrent, handoff, group_chat, magentic
+//   kind = "sequential"              # concurrent, handoff, group_chat, magentic, graph
 //   participants = ["writer", "critic"]
 //
 //   [agents.writer]
@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tertulia/agent/agent_definition.h"
 #include "tertulia/base/result.h"
@@ -34,8 +35,17 @@ struct DeclaredAgent {
 // Makes an agent of what was declared. The same declaration must give an agent of the same id.
 using AgentSource = std::function<Result<AgentDefinitionPtr>(const DeclaredAgent&)>;
 
+// Where a file finds what it names.
+struct WorkflowParts {
+  AgentSource agents{};
+  // The agents that a file may name without declaring them. None: none.
+  std::function<Result<AgentDefinitionPtr>(const std::string& id)> known{};
+  // The workflow of another file, which the file names. None: files name no others.
+  std::function<Result<Workflow>(const std::string& file)> workflows{};
+};
+
 // `name` leads each message. kBadConfig {problems} for what is not known, missing, or contradicts itself;
 // kBadGraph.
-Result<Workflow> read_workflow(std::string_view toml, const std::string& name, const AgentSource& agents);
+Result<Workflow> read_workflow(std::string_view toml, const std::string& name, const WorkflowParts& parts);
 
 }  // namespace tertulia
