@@ -11,7 +11,7 @@ namespace {
 // Below this two words have nothing to do with each other: "pet" and "dog" have 0.75, "pet" and "car" 0.2.
 constexpr float kLeastCosine = 0.5F;
 constexpr std::size_t kMostNear = 10;
-constexpr std::size_t kMostWords = 30'000;
+constexpr std::size_t kMostWords = 10'000;
 constexpr std::size_t kShortestRelated = 3;
 
 bool can_be_related(std::string_view word) {

@@ -16,7 +16,7 @@ namespace tertulia {
 class RelatedWords {
  public:
   // A word as it stands in texts, in lower case and without accents, and the number by which it is known.
-  // Each number once. Beyond 30,000 words no more are taken: each costs time with every question.
+  // Each number once. Beyond 10,000 words no more are taken: each costs time with every question.
   void add(std::uint32_t number, std::string_view word);
   // The numbers of the words that are near to this one, itself included if it is there, the nearest first.
   std::vector<std::uint32_t> near(std::string_view word) const;
