@@ -13,6 +13,9 @@ constexpr std::size_t kWholeToolGroups = 4;
 constexpr std::uint64_t kStepRoom = 8;
 constexpr std::uint64_t kStepSize = 4;
 
+// How far back from the end the search for a cut looks first, in messages.
+constexpr std::size_t kFirstStride = 32;
+
 bool admits(const ConversationPolicy* policy, const Message& message) {
   if (policy == nullptr) return true;
   if (message.internal() && !policy->show_internal) return false;
@@ -115,18 +118,35 @@ class Pruner {
     return least == 0 ? history_.size() : history_.group_start(history_.size() - least);
   }
 
-  // The first whole turn from which everything fits; inside the last turn, the first whole group.
-  std::size_t cut_for(std::size_t start, std::uint64_t budget) const {
+  // The first message from `start` on for which `holds`, given that it holds for all behind that one; size()
+  // if it holds for none. Looks back from the end in strides that grow, because what is shown ends there: a
+  // history of any length costs the same.
+  template <class Holds>
+  std::size_t first_from(std::size_t start, Holds holds) const {
     std::size_t low = start;
     std::size_t high = history_.size();
+    for (std::size_t stride = kFirstStride; high > low; stride *= 2) {
+      const std::size_t at = high - low > stride ? high - stride : low;
+      if (!holds(at)) {
+        low = at + 1;
+        break;
+      }
+      high = at;
+    }
     while (low < high) {
       const std::size_t middle = low + (high - low) / 2;
-      if (cost_from(middle) <= budget) {
+      if (holds(middle)) {
         high = middle;
       } else {
         low = middle + 1;
       }
     }
+    return low;
+  }
+
+  // The first whole turn from which everything fits; inside the last turn, the first whole group.
+  std::size_t cut_for(std::size_t start, std::uint64_t budget) const {
+    const std::size_t low = first_from(start, [&](std::size_t at) { return cost_from(at) <= budget; });
     if (low == start || low == history_.size()) return low;
     const std::size_t turn = history_.turn_start(low) == low ? low : next_turn(low);
     if (turn < history_.size()) return turn;
@@ -143,16 +163,7 @@ class Pruner {
     const std::uint64_t all = cost({start, history_.size()});
     if (all <= limit) return start;
     const std::uint64_t off = (all - limit + step - 1) / step * step;
-    std::size_t low = start;
-    std::size_t high = history_.size();
-    while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
-      if (cost({start, middle}) >= off) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
+    const std::size_t low = first_from(start, [&](std::size_t at) { return cost({start, at}) >= off; });
     if (low >= history_.size() || history_.turn_start(low) == low) return low;
     return next_turn(low);
   }

@@ -25,7 +25,7 @@ std::string hash_of(std::string_view text) {
 }
 
 std::string hash_of_prompt(std::string_view model, const View& view, std::span<const ToolDefinition> tools) {
-  PromptHasher hasher(model, text_of_tools(tools));
+  PromptHasher hasher(model, tools_text(tools).text);
   for (const Message& message : view) hasher.add(message);
   return hasher.hex();
 }

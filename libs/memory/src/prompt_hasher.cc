@@ -1,6 +1,11 @@
 #include "tertulia/memory/prompt_hasher.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
+
+#include "tertulia/memory/prompt.h"
 
 namespace tertulia {
 namespace {
@@ -18,6 +23,20 @@ std::uint64_t prompt_bytes(const Message& message) {
     bytes += part.text.size() + part.name.size();
   }
   return bytes;
+}
+
+const ToolsText& tools_text(std::span<const ToolDefinition> tools) {
+  struct Last {
+    std::vector<ToolDefinition> tools;
+    ToolsText made;
+  };
+  thread_local Last last{.tools = {}, .made = {.text = "[]", .hash = hash_of("[]")}};
+  if (!std::ranges::equal(last.tools, tools)) {
+    std::string text = text_of_tools(tools);
+    std::string hash = hash_of(text);
+    last = {.tools = {tools.begin(), tools.end()}, .made = {std::move(text), std::move(hash)}};
+  }
+  return last.made;
 }
 
 PromptHasher::PromptHasher(std::string_view model, std::string_view tools) {

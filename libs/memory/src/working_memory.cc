@@ -6,6 +6,7 @@
 
 #include "tertulia/base/json.h"
 #include "tertulia/memory/prompt.h"
+#include "tertulia/memory/prompt_hasher.h"
 
 #include "history_pruning.h"
 
@@ -80,7 +81,9 @@ class Assembly {
                        tokenizer_.count(tool.parameters.text());
     }
     ReceiptItem item = item_of(Tier::kTools, "tools", tools_tokens_);
-    item.text = add_part({}, {}, text_of_tools(parts_.tools));
+    const ToolsText& shown = tools_text(parts_.tools);
+    item.text = shown.hash;
+    made_.parts.push_back({.hash = shown.hash, .item = {}, .source = {}, .text = shown.text});
     item.more = parts_.tools.size() - 1;
     tools_item_ = std::move(item);
   }

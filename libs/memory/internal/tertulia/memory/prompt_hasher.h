@@ -3,17 +3,28 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <sodium.h>
 
 #include "tertulia/conversation/message.h"
+#include "tertulia/model/tool_definition.h"
 
 namespace tertulia {
 
 // The bytes of a message that a model reads.
 std::uint64_t prompt_bytes(const Message& message);
+
+// text_of_tools() and the hash of it.
+struct ToolsText {
+  std::string text;
+  std::string hash;
+};
+// Those of the last call are kept, because an agent shows the same tools again and again. Valid until the
+// next call on this thread.
+const ToolsText& tools_text(std::span<const ToolDefinition> tools);
 
 class PromptHasher {
  public:
