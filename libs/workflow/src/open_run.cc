@@ -105,7 +105,10 @@ Result<void> RunMachine::claim() {
 
 Result<SessionState> RunMachine::load_session(PendingCommit& entry) {
   Result<SessionState> state = Error(ErrorCode::kNoSession, "there is no store");
-  if (durable()) state = load(*parts_->store(), key_);
+  // A name that was just made up need not be looked for.
+  const WorkflowOptions& options = plan_.options;
+  const bool made_up = plan_.how == RunPlan::How::kRun && options.session.empty() && options.handle.empty();
+  if (durable() && !made_up) state = load(*parts_->store(), key_);
   if (state || state.error().code() != ErrorCode::kNoSession) return state;
   if (!plan_.options.handle.empty()) {
     return Error(ErrorCode::kNoSession, "the conversation of this handle is not there any more");
