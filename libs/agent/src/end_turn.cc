@@ -79,31 +79,32 @@ Result<void> close_interrupted(TurnWork& work) {
   return hook_after_turn(work, TurnStatus::kInterrupted);
 }
 
-Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::string reason) {
-  TurnOutcome outcome{.turn = work.live->id(),
-                      .session = work.key.session,
-                      .branch = work.branch,
-                      .status = status,
-                      .text = last_text(work.draft),
-                      .messages = {work.draft.messages().begin(), work.draft.messages().end()},
-                      .usage = work.usage,
-                      .finish = work.finish,
-                      .reason = std::move(reason)};
+Task<Result<OutcomePtr>> commit_turn(TurnWork& work, TurnStatus status, std::string reason) {
+  const auto outcome = std::make_shared<TurnOutcome>(
+      TurnOutcome{.turn = work.live->id(),
+                  .session = work.key.session,
+                  .branch = work.branch,
+                  .status = status,
+                  .text = last_text(work.draft),
+                  .messages = {work.draft.messages().begin(), work.draft.messages().end()},
+                  .usage = work.usage,
+                  .finish = work.finish,
+                  .reason = std::move(reason)});
   TERTULIA_CO_TRY_AS(Turn turn, Turn::seal(work.draft));
   if (work.durable) TERTULIA_CO_TRY(co_await keep_prompt_parts(work));
   TERTULIA_CO_TRY(co_await add_episode(work));
-  if (work.state.branch_changed) outcome.state = work.state.branch;
+  if (work.state.branch_changed) outcome->state = work.state.branch;
   std::ranges::sort(work.tool_records, {}, &ToolCallRecord::number);
   std::vector<ToolCallRecord> done =
       learns_procedure(work, status) ? work.tool_records : std::vector<ToolCallRecord>();
-  TERTULIA_CO_TRY_AS(outcome.revision,
+  TERTULIA_CO_TRY_AS(outcome->revision,
                      co_await work.writer.commit({.turn = std::move(turn),
                                                   .tool_calls = std::move(work.tool_records),
                                                   .receipts = std::move(work.receipts),
                                                   .status = status,
-                                                  .reason = outcome.reason,
+                                                  .reason = outcome->reason,
                                                   .ended = work.ended,
-                                                  .branch_state = outcome.state,
+                                                  .branch_state = outcome->state,
                                                   .session_changes = work.state.session_changes}));
   if (!done.empty()) co_await learn_procedure(work, std::move(done));
   co_return outcome;

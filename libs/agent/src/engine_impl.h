@@ -75,15 +75,15 @@ class Engine::Impl {
   Task<void> run_submission(SessionDeskPtr desk, BranchSlot* slot, SubmissionPtr submission,
                             LiveTurnPtr live);
   // The unfinished turn, if there is one, and then the submission's own.
-  Task<Result<TurnOutcome>> run_both(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
+  Task<Result<OutcomePtr>> run_both(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
+                                    const LiveTurnPtr& live);
+  Task<Result<OutcomePtr>> run_once(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
+                                    const LiveTurnPtr& live);
+  Task<Result<OutcomePtr>> run_fresh(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
                                      const LiveTurnPtr& live);
-  Task<Result<TurnOutcome>> run_once(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
-                                     const LiveTurnPtr& live);
-  Task<Result<TurnOutcome>> run_fresh(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
-                                      const LiveTurnPtr& live);
-  Task<Result<TurnOutcome>> finish_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& asked,
-                                              const LiveTurnPtr& live);
-  Task<Result<TurnOutcome>> run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable);
+  Task<Result<OutcomePtr>> finish_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& asked,
+                                             const LiveTurnPtr& live);
+  Task<Result<OutcomePtr>> run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable);
   Task<void> free_slot(SessionDeskPtr desk, BranchSlot* slot, bool failed);
   Task<void> run_passing_turn(SubmissionPtr submission, Branch branch, LiveTurnPtr live);
   Task<void> keep_leases();

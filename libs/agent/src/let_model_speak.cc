@@ -1,5 +1,5 @@
 // Step 3: the model speaks. Its words are shown as they come; its answer counts when it is complete.
-#include <variant>
+#include <memory>
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -141,8 +141,8 @@ ModelRequest request_for(const TurnWork& work, View view) {
 // What a model call and the turn that waits for it share. The model may go on talking when nobody waits any
 // more.
 struct Conversation {
-  struct Stop {};
-  using Answer = std::variant<Result<ModelResponse>, Stop>;
+  // Null: the turn is to stop. By pointer, because several coroutines have room for one while they wait.
+  using Answer = std::unique_ptr<Result<ModelResponse>>;
 
   explicit Conversation(Teller told) : teller(std::move(told)) {}
 
@@ -178,7 +178,7 @@ void start_call(TurnWork& work, ModelRequest request, const ConversationPtr& tal
                  .deadline = work.deadline,
                  .idle_timeout = work.limits().stream_idle_timeout};
   Done<ModelResponse> done = [talk](Result<ModelResponse> response) {
-    talk->answers.push(std::move(response));
+    talk->answers.push(std::make_unique<Result<ModelResponse>>(std::move(response)));
   };
   if (work.agent->middleware.empty()) {
     work.model().respond(std::move(call), std::move(done));
@@ -188,23 +188,24 @@ void start_call(TurnWork& work, ModelRequest request, const ConversationPtr& tal
   NextModelCall(talk->chain, 0)(std::move(call), std::move(done));
 }
 
-Result<ModelResponse> answer_of(const TurnWork& work, Conversation& talk, Conversation::Answer answer) {
+// Never null.
+Conversation::Answer answer_of(const TurnWork& work, Conversation& talk, Conversation::Answer answer) {
   MutexLock lock(talk.mutex);
   talk.listening = false;
   if (talk.chain) talk.chain->over = true;
-  if (std::holds_alternative<Conversation::Stop>(answer)) return work.live->cancel.token().check().error();
-  return std::get<0>(std::move(answer));
+  if (answer) return answer;
+  return std::make_unique<Result<ModelResponse>>(work.live->cancel.token().check().error());
 }
 
 // Waits for the answer; when the turn is cancelled, for a while only.
-Task<Result<ModelResponse>> ask(TurnWork& work, ConversationPtr talk) {
+Task<Conversation::Answer> ask(TurnWork& work, ConversationPtr talk) {
   const CancelRegistration on_cancel =
-      work.live->cancel.token().on_cancel([talk](CancelReason) { talk->answers.push(Conversation::Stop{}); });
+      work.live->cancel.token().on_cancel([talk](CancelReason) { talk->answers.push(nullptr); });
   Conversation::Answer answer = co_await take(talk->answers);
-  if (std::holds_alternative<Conversation::Stop>(answer)) {
+  if (!answer) {
     boost::asio::steady_timer grace(work.engine.io, kCancelGrace);
     grace.async_wait([talk](const boost::system::error_code& error) {
-      if (!error) talk->answers.push(Conversation::Stop{});
+      if (!error) talk->answers.push(nullptr);
     });
     answer = co_await take(talk->answers);
   }
@@ -263,9 +264,8 @@ Result<void> take_answer(TurnWork& work, Teller& teller, ModelResponse response)
   return {};
 }
 
-}  // namespace
-
-Task<Result<void>> let_model_speak(TurnWork& work, View view) {
+// Sends the request, and keeps nothing of it: a model may take long.
+Task<Result<ConversationPtr>> begin_to_speak(TurnWork& work, View view) {
   work.last_call = work.last_call || work.iteration + 1 >= work.limits().max_iterations;
   work.staged->clear();
   const auto talk =
@@ -278,7 +278,15 @@ Task<Result<void>> let_model_speak(TurnWork& work, View view) {
   }));
   tell_receipt(work, request);
   start_call(work, std::move(request), talk);
-  Result<ModelResponse> response = co_await ask(work, talk);
+  co_return talk;
+}
+
+}  // namespace
+
+Task<Result<void>> let_model_speak(TurnWork& work, View view) {
+  TERTULIA_CO_TRY_AS(const ConversationPtr talk, co_await begin_to_speak(work, std::move(view)));
+  const Conversation::Answer answer = co_await ask(work, talk);
+  Result<ModelResponse>& response = *answer;
   if (!response) co_return std::move(response).error();
   TERTULIA_CO_TRY(each_after(work, "after_model_call", [&](Middleware& one, TurnContext& turn) {
     return one.after_model_call(turn, *response);

@@ -28,6 +28,9 @@ struct GivenAnswer {
   std::optional<Answer> answer{};
 };
 
+// By pointer, because it is large, and all coroutines of a turn have room for it.
+using OutcomePtr = std::shared_ptr<TurnOutcome>;
+
 // A submission for the running turn.
 struct Steering {
   std::vector<Message> messages;
@@ -105,7 +108,7 @@ class LiveTurn {
   // What the turn waits to be told, while it waits.
   void open_question(Question question) {
     MutexLock lock(mutex_);
-    question_ = std::move(question);
+    question_ = std::make_unique<Question>(std::move(question));
   }
   void close_question(std::uint32_t call) {
     MutexLock lock(mutex_);
@@ -113,11 +116,11 @@ class LiveTurn {
   }
   std::optional<Question> question() const {
     MutexLock lock(mutex_);
-    return question_;
+    return question_ ? std::optional(*question_) : std::nullopt;
   }
 
   // Ends the turn: closes the log and answers those who wait for the outcome.
-  void finish(Result<TurnOutcome> outcome) {
+  void finish(Result<OutcomePtr> outcome) {
     std::vector<Done<TurnOutcome>> waiting;
     std::map<std::string, Done<Answer>> unanswered;
     {
@@ -131,10 +134,10 @@ class LiveTurn {
     for (const auto& [id, done] : unanswered) {
       done(Error(ErrorCode::kCancelled, "the turn is over, and nobody has answered"));
     }
-    for (const Done<TurnOutcome>& done : waiting) done(outcome);
+    for (const Done<TurnOutcome>& done : waiting) done(value_of(outcome));
   }
   void wait_for_outcome(Done<TurnOutcome> done) {
-    std::optional<Result<TurnOutcome>> outcome;
+    std::optional<Result<OutcomePtr>> outcome;
     {
       MutexLock lock(mutex_);
       if (!outcome_) {
@@ -143,22 +146,27 @@ class LiveTurn {
       }
       outcome = outcome_;
     }
-    done(*std::move(outcome));
+    done(value_of(*outcome));
   }
 
  private:
+  static Result<TurnOutcome> value_of(const Result<OutcomePtr>& outcome) {
+    return outcome ? Result<TurnOutcome>(**outcome) : outcome.error();
+  }
+
   const TurnId id_;
   const SessionKey key_;
   const Time started_;
   mutable Mutex mutex_;
-  std::optional<Question> question_ TERTULIA_GUARDED_BY(mutex_);
+  // Mostly null.
+  std::unique_ptr<Question> question_ TERTULIA_GUARDED_BY(mutex_);
   std::vector<Steering> steering_ TERTULIA_GUARDED_BY(mutex_);
   std::vector<SteerKey> steered_ TERTULIA_GUARDED_BY(mutex_);
   std::map<std::string, Done<Answer>> elicitations_ TERTULIA_GUARDED_BY(mutex_);
   // Scopes of the records of questions, for the commit to drop what is left of them.
   std::set<std::string> asked_ TERTULIA_GUARDED_BY(mutex_);
   bool steering_closed_ TERTULIA_GUARDED_BY(mutex_) = false;
-  std::optional<Result<TurnOutcome>> outcome_ TERTULIA_GUARDED_BY(mutex_);
+  std::optional<Result<OutcomePtr>> outcome_ TERTULIA_GUARDED_BY(mutex_);
   std::vector<Done<TurnOutcome>> waiting_ TERTULIA_GUARDED_BY(mutex_);
 };
 

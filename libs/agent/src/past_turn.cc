@@ -150,7 +150,7 @@ Task<Result<LiveTurnPtr>> load_past_turn(EngineCore& engine, SessionKey key, std
   } else {
     TERTULIA_CO_TRY(live->log.restore(events));
   }
-  live->finish(std::move(outcome));
+  live->finish(std::make_shared<TurnOutcome>(std::move(outcome)));
   co_return live;
 }
 

@@ -81,7 +81,13 @@ Task<Result<View>> prepare_view(TurnWork& work) {
   work.receipt = std::move(made.receipt);
   work.receipt.model = info.name;
   work.receipt.iteration = work.iteration;
-  std::move(made.parts.begin(), made.parts.end(), std::back_inserter(work.prompt_parts));
+  // Those of the model call before this one are mostly the same.
+  for (PromptPart& part : made.parts) {
+    if (work.trail->stored.contains(part.hash)) continue;
+    if (std::ranges::find(work.prompt_parts, part.hash, &PromptPart::hash) != work.prompt_parts.end())
+      continue;
+    work.prompt_parts.push_back(std::move(part));
+  }
   co_return made.view.with_trailing(work.draft);
 }
 
@@ -97,6 +103,8 @@ void tell_receipt(TurnWork& work, const ModelRequest& request) {
   if (followed.shared) receipt.shared_prefix = *followed.shared;
   work.history_tokens = tokens_in(receipt, Tier::kHistory);
   add_receipt(work, receipt);
+  // While it waits for its model a turn needs it no more.
+  receipt = {};
 }
 
 Task<Result<void>> keep_prompt_parts(TurnWork& work) {

@@ -20,15 +20,15 @@ std::optional<View::Iterator> behind(const View& before, const View& view) {
 
 PromptTrail::Followed PromptTrail::follow(const std::string& model, const View& view,
                                           std::span<const ToolDefinition> tools) {
-  const std::string text = text_of_tools(tools);
-  SentPrompt now{view, tools.empty() ? std::string() : hash_of(text)};
+  const ToolsText& shown = tools_text(tools);
+  SentPrompt now{view, tools.empty() ? std::string() : shown.hash};
   Followed followed;
   std::optional<View::Iterator> rest;
   if (last_ && last_->model == model && last_->prompt.tools == now.tools) {
     rest = behind(last_->prompt.view, view);
   }
   if (last_ && !rest) followed.shared = shared_prefix(last_->prompt, now);
-  Last next = rest ? *std::move(last_) : Last{.model = model, .hasher = PromptHasher(model, text)};
+  Last next = rest ? *std::move(last_) : Last{.model = model, .hasher = PromptHasher(model, shown.text)};
   const std::uint64_t before = next.bytes;
   for (auto message = rest ? *rest : view.begin(); message != view.end(); ++message) {
     next.hasher.add(*message);

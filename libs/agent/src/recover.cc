@@ -117,7 +117,7 @@ Task<Result<LiveTurnPtr>> Engine::Impl::load_stored(SessionKey key, BranchId bra
     }
     outcome.text = outcome.messages.back().text_content();
   }
-  live->finish(std::move(outcome));
+  live->finish(std::make_shared<TurnOutcome>(std::move(outcome)));
   co_return live;
 }
 

@@ -154,7 +154,7 @@ void tell_resumed(LiveTurn& live) {
 
 Task<void> Engine::Impl::run_submission(SessionDeskPtr desk, BranchSlot* slot, SubmissionPtr submission,
                                         LiveTurnPtr live) {
-  Result<TurnOutcome> outcome = co_await run_both(*desk, *slot, *submission, live);
+  Result<OutcomePtr> outcome = co_await run_both(*desk, *slot, *submission, live);
   submission.reset();
   unregister_live(live);
   // Whoever sees the end of the turn finds its branch free, or the next one running.
@@ -179,11 +179,11 @@ Task<void> Engine::Impl::free_slot(SessionDeskPtr desk, BranchSlot* slot, bool f
   }
 }
 
-Task<Result<TurnOutcome>> Engine::Impl::run_both(SessionDesk& desk, BranchSlot& slot,
-                                                 const Submission& submission, const LiveTurnPtr& live) {
+Task<Result<OutcomePtr>> Engine::Impl::run_both(SessionDesk& desk, BranchSlot& slot,
+                                                const Submission& submission, const LiveTurnPtr& live) {
   for (int tries = 0; tries < kMaxLooks; ++tries) {
     slot.seat.begun = false;
-    Result<TurnOutcome> outcome = co_await run_once(desk, slot, submission, live);
+    Result<OutcomePtr> outcome = co_await run_once(desk, slot, submission, live);
     if (outcome || slot.seat.begun || outcome.error().code() != ErrorCode::kLeaseLost) co_return outcome;
     // Another engine has used the branch since this one looked, and nothing has happened here.
     const AsyncMutex::Lock inside = co_await desk.door.lock();
@@ -194,8 +194,8 @@ Task<Result<TurnOutcome>> Engine::Impl::run_both(SessionDesk& desk, BranchSlot& 
                   "branch '" + slot.seat.branch.id.text() + "' is used by another process again and again");
 }
 
-Task<Result<TurnOutcome>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& slot,
-                                                 const Submission& submission, const LiveTurnPtr& live) {
+Task<Result<OutcomePtr>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& slot,
+                                                const Submission& submission, const LiveTurnPtr& live) {
   if (submission.input.empty()) co_return co_await finish_unfinished(desk, slot, submission, live);
   if (slot.unfinished) {
     const auto before = std::make_shared<LiveTurn>(slot.unfinished->id, desk.key, core.env.clock());
@@ -203,7 +203,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& 
     before->body_hash = body_hash_in(slot.unfinished->options);
     before->has_been_steered(slot.unfinished->steered);
     register_live(before, slot.seat.branch.id);
-    Result<TurnOutcome> finished = co_await finish_unfinished(desk, slot, submission, before);
+    Result<OutcomePtr> finished = co_await finish_unfinished(desk, slot, submission, before);
     unregister_live(before);
     before->log.show();
     before->finish(finished);
@@ -217,7 +217,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& 
 }
 
 // Stops the turn when its time is up, and has its lease kept while it runs.
-Task<Result<TurnOutcome>> Engine::Impl::run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable) {
+Task<Result<OutcomePtr>> Engine::Impl::run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable) {
   boost::asio::steady_timer timer(core.io);
   if (const Duration left = work.deadline.remaining(core.env.clock()); left != Duration::max()) {
     timer.expires_after(left);
@@ -229,7 +229,7 @@ Task<Result<TurnOutcome>> Engine::Impl::run_watched(TurnWork& work, std::shared_
     MutexLock lock(mutex_);
     running_[work.live->id()].durable = durable;
   }
-  Result<TurnOutcome> outcome = co_await turn_loop(work);
+  Result<OutcomePtr> outcome = co_await turn_loop(work);
   if (durable) co_await durable->leave();
   co_return outcome;
 }
@@ -268,8 +268,8 @@ Task<void> Engine::Impl::keep_leases() {
   }
 }
 
-Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& slot,
-                                                  const Submission& submission, const LiveTurnPtr& live) {
+Task<Result<OutcomePtr>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& slot,
+                                                 const Submission& submission, const LiveTurnPtr& live) {
   const auto durable =
       std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live, slot.seat.numbers.events);
   durable->desk = desk.shared_from_this();
@@ -288,8 +288,8 @@ Task<Result<TurnOutcome>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot&
 }
 
 // Step 1: goes on with what the journal says, or closes it.
-Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, BranchSlot& slot,
-                                                          const Submission& asked, const LiveTurnPtr& live) {
+Task<Result<OutcomePtr>> Engine::Impl::finish_unfinished(SessionDesk& desk, BranchSlot& slot,
+                                                         const Submission& asked, const LiveTurnPtr& live) {
   Submission submission = asked;
   TERTULIA_CO_TRY(read_options_form(slot.unfinished->options, submission));
   if (AgentDefinitionPtr agent = agent_of(slot.unfinished->agent)) submission.agent = std::move(agent);
@@ -309,7 +309,7 @@ Task<Result<TurnOutcome>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bra
   std::string reason = slot.unfinished->abandon_reason;
   const bool abandon = asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;
   work.resumed = true;
-  restore(work, *std::exchange(slot.unfinished, std::nullopt));
+  restore(work, std::move(*std::exchange(slot.unfinished, nullptr)));
   slot.unfinished_events.clear();
   TERTULIA_CO_TRY_AS(work.asset_count, co_await count_assets(core, desk.key, live->id()));
   TERTULIA_CO_TRY(co_await find_asked(core, desk.key, slot.seat.branch.id, *live));
@@ -340,7 +340,7 @@ Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branc
   Result<std::vector<Message>> input = input_of(*submission);
   Result<void> added = input ? co_await weigh_assets(work, *input) : Result<void>(input.error());
   if (added) added = add_input(work, *input);
-  Result<TurnOutcome> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
+  Result<OutcomePtr> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
   if (added) {
     live->log.add(started_event());
     outcome = co_await run_watched(work, nullptr);

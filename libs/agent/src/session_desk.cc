@@ -66,8 +66,9 @@ Task<Result<void>> load_numbers(EngineCore& engine, const SessionKey& key, Branc
     entries.push_back(std::move(entry));
   }
   if (!journal.empty()) numbers.journal = journal.back().number;
-  TERTULIA_CO_TRY_AS(slot.unfinished, fold_journal(entries));
-  slot.seat.open = slot.unfinished.has_value();
+  TERTULIA_CO_TRY_AS(std::optional<UnfinishedTurn> unfinished, fold_journal(entries));
+  if (unfinished) slot.unfinished = std::make_unique<UnfinishedTurn>(*std::move(unfinished));
+  slot.seat.open = slot.unfinished != nullptr;
   TERTULIA_CO_TRY_AS(auto events, co_await read_stream(engine, key, event_stream(branch)));
   if (!events.empty()) numbers.events = std::max(numbers.events, events.back().number);
   if (!slot.unfinished) co_return Result<void>();

@@ -35,7 +35,7 @@ using SubmissionPtr = std::unique_ptr<Submission>;
 struct BranchSlot {
   BranchSeat seat;
   // What a crash or a failure left, with the events it has stored.
-  std::optional<UnfinishedTurn> unfinished;
+  std::unique_ptr<UnfinishedTurn> unfinished;
   std::vector<std::string> unfinished_events;
   // The number of the event record before the first of these.
   std::uint64_t events_before_unfinished = 0;

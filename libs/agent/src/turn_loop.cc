@@ -110,7 +110,7 @@ void tell_failure(TurnWork& work, const Error& error) {
 }
 
 // Its answer could not be committed. What its tools did is in the journal, and whoever resumes it commits.
-Task<Result<TurnOutcome>> leave_uncommitted(TurnWork& work, Error error) {
+Task<Result<OutcomePtr>> leave_uncommitted(TurnWork& work, Error error) {
   tell_failure(work, error);
   if (ending_for(work, error) != Ending::kPark) co_return error;
   if (auto parked = co_await work.writer.park(); !parked) {
@@ -119,7 +119,7 @@ Task<Result<TurnOutcome>> leave_uncommitted(TurnWork& work, Error error) {
   co_return error;
 }
 
-Task<Result<TurnOutcome>> end_early(TurnWork& work, Error error) {
+Task<Result<OutcomePtr>> end_early(TurnWork& work, Error error) {
   const Ending ending = ending_for(work, error);
   const bool cancelled = ending == Ending::kClose && work.live->cancel.token().cancelled();
   if (!cancelled) {
@@ -131,7 +131,7 @@ Task<Result<TurnOutcome>> end_early(TurnWork& work, Error error) {
       const std::string reason = cancelled ? std::string(name_of(*work.live->cancel.token().reason()))
                                            : std::string(name_of(error.code()));
       TERTULIA_CO_TRY(close_interrupted(work));
-      TERTULIA_CO_TRY_AS(TurnOutcome outcome, co_await commit_turn(work, TurnStatus::kInterrupted, reason));
+      TERTULIA_CO_TRY_AS(OutcomePtr outcome, co_await commit_turn(work, TurnStatus::kInterrupted, reason));
       if (cancelled) co_return outcome;
       co_return std::move(error).with("turn", work.live->id().text());
     }
@@ -151,12 +151,12 @@ Task<Result<TurnOutcome>> end_early(TurnWork& work, Error error) {
 
 }  // namespace
 
-Task<Result<TurnOutcome>> turn_loop(TurnWork& work) {
+Task<Result<OutcomePtr>> turn_loop(TurnWork& work) {
   Result<void> steps = co_await run_steps(work);
   if (!steps) co_return co_await end_early(work, std::move(steps).error());
-  Result<TurnOutcome> committed = co_await commit_turn(work, TurnStatus::kCommitted, {});  // 9
+  Result<OutcomePtr> committed = co_await commit_turn(work, TurnStatus::kCommitted, {});  // 9
   if (!committed) co_return co_await leave_uncommitted(work, std::move(committed).error());
-  if (work.handed_back) committed->messages.push_back(*std::move(work.handed_back));
+  if (work.handed_back) (*committed)->messages.push_back(*std::move(work.handed_back));
   co_return committed;
 }
 

@@ -199,7 +199,7 @@ Task<Result<void>> run_tools(TurnWork& work);
 Task<Result<void>> take_steering(TurnWork& work);
 // A limit of the turn's tools is reached: the next answer is the last.
 bool tools_are_over(const TurnWork& work);
-Task<Result<TurnOutcome>> commit_turn(TurnWork& work, TurnStatus status, std::string reason);
+Task<Result<OutcomePtr>> commit_turn(TurnWork& work, TurnStatus status, std::string reason);
 
 // The result of a call as a message, and in the audit trail.
 Result<Message> result_message(const TurnWork& work, const PlannedCall& call, std::string_view text,
@@ -220,6 +220,6 @@ Result<Message> make_message(const TurnWork& work, MessageDraft draft);
 Result<Message> message_with_parts(const TurnWork& work, const Message& message, std::vector<Part> parts);
 
 // The whole turn; never fails in silence: the outcome, or the error that was told by a `turn_failed` event.
-Task<Result<TurnOutcome>> turn_loop(TurnWork& work);
+Task<Result<OutcomePtr>> turn_loop(TurnWork& work);
 
 }  // namespace tertulia
