@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "tertulia/agent/engine.h"
@@ -43,7 +44,23 @@ struct EngineParts {
     in_use.erase(std::pair(key, branch));
   }
 
+  // Whoever finds the interrupted turns of agents after a crash needs to know them. Once for each: looking
+  // for such turns reads every session.
+  Result<void> add_agent(const AgentDefinitionPtr& agent) {
+    {
+      MutexLock lock(mutex);
+      if (known_agents.contains(agent)) return {};
+    }
+    // One that is there already under this name will do for what a crash has left of its turns.
+    Result<void> known = engine->add(agent);
+    if (!known && known.error().code() == ErrorCode::kDuplicateKey) return {};
+    MutexLock lock(mutex);
+    if (known) known_agents.insert(agent);
+    return known;
+  }
+
   Mutex mutex;
+  std::set<AgentDefinitionPtr> known_agents TERTULIA_GUARDED_BY(mutex);
   std::map<std::pair<SessionKey, BranchId>, std::string> in_use TERTULIA_GUARDED_BY(mutex);
 
   Store* store() const { return engine->store(); }

@@ -82,17 +82,12 @@ Result<void> RunMachine::find_session() {
   return {};
 }
 
-// Whoever finds their interrupted turns after a crash needs to know them.
 Result<void> RunMachine::add_agents() {
   view_.key = key_;
   if (!durable()) return {};
   for (const Node& node : graph().nodes) {
     if (!node.speaker || !node.speaker->agent) continue;
-    // One that is there already under this name will do for what a crash has left of its turns.
-    if (auto added = parts_->engine->add(node.speaker->agent);
-        !added && added.error().code() != ErrorCode::kDuplicateKey) {
-      return added;
-    }
+    TERTULIA_TRY(parts_->add_agent(node.speaker->agent));
   }
   return {};
 }
