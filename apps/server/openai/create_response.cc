@@ -104,8 +104,8 @@ Result<RunPtr> run_stored(Services& services, Prepared& prepared) {
 
 // Reads the turn to its end, so that it is kept, whoever else does.
 void follow(Services& services, const BegunResponse& begun, std::shared_ptr<BranchClaim> claim) {
-  const ResponsePlan& plan = *begun.plan;
-  auto run = std::make_shared<Run>(services.engine->watch(*plan.key, plan.branch, plan.ids.turn));
+  // Of the very run: one that ended meanwhile is watched in the store, where what it hands back is not.
+  auto run = std::make_shared<Run>(begun.run.run->again());
   auto settle = [settled = settle_in_store(services, begun.plan), end = begun.end, claim = std::move(claim)](
                     Result<TurnOutcome> outcome, ResponseState state,
                     const std::function<void(EndedResponse)>& told) {

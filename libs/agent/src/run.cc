@@ -177,5 +177,6 @@ void Run::next(Done<std::optional<Event>> done) { impl_->next(std::move(done)); 
 Result<TurnOutcome> Run::result() { return impl_->result(); }
 void Run::cancel() { impl_->cancel(); }
 TurnId Run::turn() const { return impl_->turn(); }
+Run Run::again() const { return impl_->again(); }
 
 }  // namespace tertulia

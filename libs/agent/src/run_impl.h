@@ -27,6 +27,7 @@ class Run::Impl {
   Result<TurnOutcome> result();
   void cancel() { ticket_->cancel(); }
   TurnId turn() const;
+  Run again() const { return watching(ticket_, 0, coalesce_); }
 
  private:
   Impl(TicketPtr ticket, std::uint64_t from, bool coalesce)

@@ -213,6 +213,20 @@ TEST_F(PermissionTest, CallsOfTheCallersToolsCanBeHandedBackAndReturnWithTheirRe
   ASSERT_TRUE(verify(*store).value().problems.empty());
 }
 
+TEST_F(PermissionTest, WhoReadsAnEndedRunAgainIsHandedBackTheSame) {
+  model->add(ModelStep().call("screen", "{}"));
+  const Agent agent = make_agent({handed_back_tool()});
+  auto run = agent.run("Look", "s");
+  const TurnOutcome asked = run.result().value();
+  auto other = run.again();
+  std::vector<std::uint64_t> numbers;
+  for (const Event& event : other) numbers.push_back(event.number);
+  ASSERT_FALSE(numbers.empty());
+  EXPECT_EQ(numbers.front(), 0U);
+  ASSERT_EQ(other.result().value().messages.size(), 2U);
+  EXPECT_EQ(other.result().value().messages[1].id(), asked.messages[1].id());
+}
+
 TEST_F(PermissionTest, WhatWasHandedBackDoesNotReturnWithoutItsResults) {
   model->add(ModelStep().call("screen", "{}"));
   const Agent agent = make_agent({handed_back_tool()});

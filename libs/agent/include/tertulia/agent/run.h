@@ -84,6 +84,9 @@ class Run {
   // Empty until the turn has begun, which result() and the first event wait for.
   TurnId turn() const;
 
+  // Another reader of the same turn, from its first event on, whether it still runs or not.
+  Run again() const;
+
  private:
   std::unique_ptr<Impl> impl_;
 };
