@@ -59,17 +59,23 @@ class ThreadedStore final : public Store {
   }
 
   void commit(Commit commit, Done<Revision> done) override {
-    if (auto free = check_hold(*this, commit.key); !free) return done(std::move(free).error());
     Workers& writer = writer_of(commit.key);
     start<Revision>(
-        writer, [this, commit = std::move(commit)]() mutable { return store_->commit(std::move(commit)); },
+        writer,
+        [this, asking = asking_thread(), commit = std::move(commit)]() mutable -> Result<Revision> {
+          TERTULIA_TRY(check_hold(*this, commit.key, asking));
+          return store_->commit(std::move(commit));
+        },
         std::move(done));
   }
   void note(Note note, Done<void> done) override {
-    if (auto free = check_hold(*this, note.key); !free) return done(std::move(free).error());
     Workers& writer = writer_of(note.key);
     start<void>(
-        writer, [this, note = std::move(note)]() mutable { return store_->note(std::move(note)); },
+        writer,
+        [this, asking = asking_thread(), note = std::move(note)]() mutable -> Result<void> {
+          TERTULIA_TRY(check_hold(*this, note.key, asking));
+          return store_->note(std::move(note));
+        },
         std::move(done));
   }
   void load(SessionKey key, Done<SessionState> done) override {

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "tertulia/base/thread_annotations.h"
@@ -15,7 +14,7 @@ using HeldKey = std::pair<const Store*, SessionKey>;
 struct Holds {
   std::atomic<int> count = 0;
   Mutex mutex;
-  std::map<HeldKey, std::thread::id> holders TERTULIA_GUARDED_BY(mutex);
+  std::map<HeldKey, AskingThread> holders TERTULIA_GUARDED_BY(mutex);
 };
 Holds& all_holds() {
   static Holds* const kHolds = new Holds;
@@ -36,18 +35,24 @@ void release(const HeldKey& key) {
 
 }  // namespace
 
+AskingThread asking_thread() {
+  static std::atomic<std::uint64_t> next = 0;
+  thread_local const std::uint64_t kThis = ++next;
+  return AskingThread{kThis};
+}
+
 Result<SessionHold> SessionHold::take(Store& store, const SessionKey& key) {
   Holds& holds = all_holds();
   {
     MutexLock lock(holds.mutex);
-    if (!holds.holders.emplace(HeldKey(&store, key), std::this_thread::get_id()).second) {
+    if (!holds.holders.emplace(HeldKey(&store, key), asking_thread()).second) {
       return is_held(key.session);
     }
     ++holds.count;
   }
   SessionHold hold(store, key);
-  // Writers of one session are put into an order: when this, which changes nothing, has had its turn, so have
-  // all that asked before the hold.
+  // Writers of one session are put into an order: when this, which changes nothing, has had its turn, so has
+  // what was under way, and whatever comes behind it finds the hold.
   const StreamId nothing{.kind = RecordKind::kMemory, .branch = {}, .scope = "~hold"};
   const Result<void> passed =
       note(store, {.key = key, .conditions = {}, .changes = {DropRecords{.stream = nothing}}});
@@ -62,12 +67,12 @@ SessionHold::~SessionHold() {
   if (store_ != nullptr) release({store_, key_});
 }
 
-Result<void> check_hold(const Store& store, const SessionKey& key) {
+Result<void> check_hold(const Store& store, const SessionKey& key, AskingThread asking) {
   Holds& holds = all_holds();
   if (holds.count == 0) return {};
   MutexLock lock(holds.mutex);
   const auto held = holds.holders.find({&store, key});
-  if (held == holds.holders.end() || held->second == std::this_thread::get_id()) return {};
+  if (held == holds.holders.end() || held->second == asking) return {};
   return is_held(key.session);
 }
 
@@ -79,7 +84,7 @@ Result<void> check_hold(const Store& store, const EraseScope& scope) {
   for (const auto& [held, thread] : holds.holders) {
     const bool inside =
         held.first == &store && held.second.tenant == scope.tenant && held.second.owner == scope.owner;
-    if (inside && thread != std::this_thread::get_id()) return is_held(held.second.session);
+    if (inside && thread != asking_thread()) return is_held(held.second.session);
   }
   return {};
 }

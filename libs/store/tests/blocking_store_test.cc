@@ -1,14 +1,17 @@
 #include "tertulia/store/blocking_store.h"
 
 #include <atomic>
+#include <future>
 #include <latch>
 #include <mutex>
 #include <new>
 #include <semaphore>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "tertulia/store/session_hold.h"
 #include "tertulia/store/testing/store_trial.h"
 
 namespace tertulia {
@@ -93,6 +96,32 @@ TEST(BlockingStore, TooManyWaitingCallsAreRefusedAndTheRestIsDone) {
     control.writes.release(1'000);
   }
   EXPECT_EQ(done, 4);
+}
+
+TEST(BlockingStore, WhatWaitsWhenASessionIsTakenIsRefusedAndWhatIsUnderWayIsWaitedFor) {
+  Control control;
+  for (int i = 0; i < 1'000; ++i) control.writes.acquire();
+  std::promise<Result<Revision>> under_way;
+  std::promise<Result<Revision>> waiting;
+  const auto store = run_on_threads(std::make_unique<SlowStore>(control));
+  std::thread others([&] {
+    store->commit(Trial::first(Trial::key()), [&](Result<Revision> made) { under_way.set_value(made); });
+    store->commit(Trial::first(Trial::key()), [&](Result<Revision> made) { waiting.set_value(made); });
+  });
+  others.join();
+  control.writing.wait();
+  std::thread holder([&] {
+    const SessionHold hold = SessionHold::take(*store, Trial::key()).value();
+    EXPECT_EQ(control.committed, 1);
+    EXPECT_TRUE(note(*store, {.key = Trial::key(), .conditions = {}, .changes = {}}).ok());
+  });
+  // It is held as soon as somebody else may not have it any more.
+  while (check_hold(*store, Trial::key())) std::this_thread::yield();
+  control.writes.release(1'000);
+  holder.join();
+  EXPECT_TRUE(under_way.get_future().get().ok());
+  EXPECT_EQ(waiting.get_future().get().error().code(), ErrorCode::kTurnRunning);
+  EXPECT_TRUE(commit(*store, Trial::first(Trial::key())).ok());
 }
 
 TEST(BlockingStore, ACallThatRunsOutOfMemoryFailsAlone) {

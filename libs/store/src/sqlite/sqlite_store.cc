@@ -25,7 +25,9 @@ constexpr std::size_t kMaxReaders = 64;
 class OpenSqliteStore final : public SqliteStore {
  public:
   OpenSqliteStore(Env& env, const Path& directory, SqliteOptions options)
-      : core_(env, directory, std::move(options)) {}
+      : core_(env, directory, std::move(options)) {
+    core_.store = this;
+  }
 
   Result<void> open() {
     TERTULIA_TRY_AS(Connection connection, open_files(core_));
@@ -43,13 +45,9 @@ class OpenSqliteStore final : public SqliteStore {
   }
 
   void commit(Commit commit, Done<Revision> done) override {
-    if (auto free = check_hold(*this, commit.key); !free) return done(std::move(free).error());
     writer_->commit(std::move(commit), std::move(done));
   }
-  void note(Note note, Done<void> done) override {
-    if (auto free = check_hold(*this, note.key); !free) return done(std::move(free).error());
-    writer_->note(std::move(note), std::move(done));
-  }
+  void note(Note note, Done<void> done) override { writer_->note(std::move(note), std::move(done)); }
 
   void load(SessionKey key, Done<SessionState> done) override {
     if (auto free = check_hold(*this, key); !free) return done(std::move(free).error());

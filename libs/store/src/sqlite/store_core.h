@@ -38,6 +38,8 @@ struct StoreCore {
   std::unique_ptr<FileLock> lock;
   std::shared_ptr<SqliteVfs> vfs;
   TenantKeys keys;
+  // Whose sessions the writer changes; none while files are only looked at.
+  const Store* store = nullptr;
 
   Mutex mutex;
   // The sessions whose rows are behind. Changed by the writing thread after its commits.

@@ -50,7 +50,11 @@ void Writer::push(Job job, const std::function<void(Error)>& refused) {
 void Writer::commit(Commit commit, Done<Revision> done) {
   Result<void> pushed = guarded<void>([&]() -> Result<void> {
     std::vector<std::string> texts = texts_of(commit);
-    push(Change{.change = std::move(commit), .texts = std::move(texts), .commit_done = done, .note_done = {}},
+    push(Change{.change = std::move(commit),
+                .texts = std::move(texts),
+                .asking = asking_thread(),
+                .commit_done = done,
+                .note_done = {}},
          [&](Error error) { done(std::move(error)); });
     return {};
   });
@@ -58,7 +62,11 @@ void Writer::commit(Commit commit, Done<Revision> done) {
 }
 void Writer::note(Note note, Done<void> done) {
   Result<void> pushed = guarded<void>([&]() -> Result<void> {
-    push(Change{.change = std::move(note), .texts = {}, .commit_done = {}, .note_done = done},
+    push(Change{.change = std::move(note),
+                .texts = {},
+                .asking = asking_thread(),
+                .commit_done = {},
+                .note_done = done},
          [&](Error error) { done(std::move(error)); });
     return {};
   });
@@ -163,6 +171,11 @@ Result<void> Writer::write_changes(std::span<Change> changes, Written& written,
                                    std::vector<Outcome>& outcomes) {
   for (const Change& change : changes) {
     const auto* commit = std::get_if<Commit>(&change.change);
+    const SessionKey& key = commit != nullptr ? commit->key : std::get<Note>(change.change).key;
+    if (Result<void> free = check_hold(*core_.store, key, change.asking); !free) {
+      outcomes.emplace_back(std::move(free).error());
+      continue;
+    }
     TERTULIA_TRY_AS(Outcome outcome, commit != nullptr ? write_one(*commit, change.texts, written)
                                                        : write_one(std::get<Note>(change.change), written));
     outcomes.push_back(std::move(outcome));

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/store/session_hold.h"
 
 #include "connection.h"
 #include "row_writer.h"
@@ -56,6 +57,8 @@ class Writer {
     // texts_of() the commit: made by whoever commits, because the one thread that writes is what all wait
     // for.
     std::vector<std::string> texts;
+    // Who wanted it, for check_hold().
+    AskingThread asking{};
     Done<Revision> commit_done;
     Done<void> note_done;
   };

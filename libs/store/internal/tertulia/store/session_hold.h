@@ -3,6 +3,8 @@
 // new one, so their calls get kTurnRunning, and what they were about to write stays theirs.
 #pragma once
 
+#include <cstdint>
+
 #include "tertulia/base/result.h"
 #include "tertulia/store/session_key.h"
 #include "tertulia/store/store.h"
@@ -27,9 +29,14 @@ class SessionHold {
   SessionKey key_;
 };
 
-// What a store asks before it reads or changes a session: kTurnRunning if a thread other than the calling one
-// holds it. Costs one load of an atomic while nobody holds anything.
-Result<void> check_hold(const Store& store, const SessionKey& key);
+// The calling thread. Other than a std::thread::id it is not given to another thread when this one has ended.
+enum class AskingThread : std::uint64_t {};
+AskingThread asking_thread();
+
+// What a store asks before it reads or changes a session: kTurnRunning if a thread other than the asking one
+// holds it. Costs one load of an atomic while nobody holds anything. A store with a queue asks again where a
+// change is carried out, for the thread that wanted it: between asking and queueing a hold can be taken.
+Result<void> check_hold(const Store& store, const SessionKey& key, AskingThread asking = asking_thread());
 // The same for everything that an erase would remove.
 Result<void> check_hold(const Store& store, const EraseScope& scope);
 // The same for the session that a query names, if it names one.
