@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <sodium.h>
+#include "tertulia/base/sha256.h"
 
 namespace tertulia {
 
@@ -33,13 +33,6 @@ Result<std::vector<Vector>> embed(Embedder& embedder, std::vector<std::string> t
 }
 
 namespace {
-
-std::string hash_of(std::string_view text) {
-  std::string hash(crypto_hash_sha256_BYTES, '\0');
-  crypto_hash_sha256(reinterpret_cast<unsigned char*>(hash.data()),
-                     reinterpret_cast<const unsigned char*>(text.data()), text.size());
-  return hash;
-}
 
 // The latest vectors, the one that was used last in front.
 class VectorCache {
@@ -86,7 +79,7 @@ class CachedEmbedder final : public Embedder {
     std::vector<std::string> hashes;
     EmbedCall rest{.cancel = call.cancel, .deadline = call.deadline};
     for (std::size_t i = 0; i < call.texts.size(); ++i) {
-      std::string hash = hash_of(call.texts[i]);
+      std::string hash = sha256_bytes(call.texts[i]);
       if (auto known = cache_->find(hash)) {
         vectors[i] = *std::move(known);
         continue;
