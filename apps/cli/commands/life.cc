@@ -10,7 +10,6 @@
 #include "tertulia/base/json.h"
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
-#include "tertulia/memory/model_summariser.h"
 #include "tertulia/store/episode_store.h"
 
 #include "commands.h"
@@ -46,9 +45,9 @@ Result<std::unique_ptr<Memory>> open_memory(const Context& context) {
       store, real_env(), tertulia::MemoryOptions{.embedder = embedder, .rules = rules_of(plan)});
   TERTULIA_TRY_AS(const std::optional<ConfiguredModel> model,
                   memory_model(config, plan, process_environment()));
-  if (model) memory->episodic().set_summariser(model_summariser(model->model, model->name));
+  memory->episodic().set_summariser(summariser_of(config, model));
   memory->add_source(knowledge_source(std::make_shared<SemanticMemory>(*store, real_env(), embedder), store,
-                                      {}, {}, extractor_of(model)));
+                                      {}, {}, extractor_of(config, model)));
   return memory;
 }
 
