@@ -78,6 +78,7 @@ Result<Waiting> waiting_in(const Json& form) {
   JsonReader in(form, "question");
   Waiting waiting;
   waiting.id = in.required_string("turn") + "/" + std::to_string(in.required_int("call", 0, UINT32_MAX));
+  if (const std::string part = in.string_or("part", {}); !part.empty()) waiting.id += "/" + part;
   waiting.kind = in.required_string("kind");
   waiting.session = in.required_string("session");
   waiting.branch = in.required_string("branch");
@@ -185,8 +186,10 @@ Result<void> approve_there(const ApproveOptions& options, bool lists, const Cont
   }
   TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
   const std::size_t slash = question->id.find('/');
+  std::string call = question->id.substr(slash + 1);
+  std::ranges::replace(call, '/', '.');
   TERTULIA_TRY(server.post("/api/v1/sessions/" + question->session + "/turns/" +
-                               question->id.substr(0, slash) + "/questions/" + question->id.substr(slash + 1),
+                               question->id.substr(0, slash) + "/questions/" + call,
                            answer_body(options)));
   say_answered(context, *question, options);
   return {};

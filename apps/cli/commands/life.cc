@@ -182,6 +182,10 @@ Result<void> erase_messages(const EraseOptions& options, const Context& context,
 }
 
 Result<void> erase_all(const EraseOptions& options, const Context& context) {
+  if (options.user.empty() && options.session.empty()) {
+    return Error(ErrorCode::kOutOfRange,
+                 "say what to erase: --user NAME, --session S, or --session S --message N");
+  }
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const std::unique_ptr<Memory> memory, open_memory(context));
   if (!options.messages.empty()) return erase_messages(options, context, *memory);
@@ -234,7 +238,6 @@ void add_erase(CLI::App& app, Context& context) {
                    "Only these messages of the session: numbers on branch main, or ids")
       ->needs(session);
   command->add_flag("-y,--yes", options->yes, "Do not ask");
-  command->require_option(1, 3);
   command->callback([options, &context] { context.run([&] { return erase_all(*options, context); }); });
 }
 
