@@ -54,7 +54,7 @@ void probe_tool(const ToolPtr& tool, ToolCall call, const ToolLimits& limits, Cl
   };
   try {
     tool->probe(std::move(call), std::move(answer));
-  } catch (const std::exception&) {
+  } catch (...) {
     done(Error(ErrorCode::kToolFailed, "the tool failed when it was asked what became of a call"));
   }
 }
