@@ -15,7 +15,7 @@ class Pause : public std::enable_shared_from_this<Pause> {
   void begin(Duration time, const CancelToken& cancel, std::function<void()> then) {
     {
       MutexLock lock(mutex_);
-      timer_.expires_after(time);
+      timer_.expires_after(waitable(time));
       timer_.async_wait(
           [self = shared_from_this(), then = std::move(then)](const boost::system::error_code&) {
             self->end();

@@ -227,7 +227,7 @@ Task<Result<OutcomePtr>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& s
 Task<Result<OutcomePtr>> Engine::Impl::run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable) {
   boost::asio::steady_timer timer(core.io);
   if (const Duration left = work.deadline.remaining(core.env.clock()); left != Duration::max()) {
-    timer.expires_after(left);
+    timer.expires_after(waitable(left));
     timer.async_wait([live = work.live](const boost::system::error_code& error) {
       if (!error) live->cancel.cancel(CancelReason::kDeadline);
     });

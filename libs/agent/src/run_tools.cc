@@ -153,7 +153,7 @@ class Batch {
   void run_call(std::size_t index) {
     PlannedCall& call = work_.calls[index];
     call.started = true;
-    const Duration timeout = call.tool->tool->timeout().value_or(work_.limits().tool_timeout);
+    const Duration timeout = waitable(call.tool->tool->timeout().value_or(work_.limits().tool_timeout));
     if (!work_.agent->middleware.empty()) {
       run_wrapped(index, timeout);
       return;
