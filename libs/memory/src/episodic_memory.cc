@@ -148,10 +148,15 @@ struct EpisodicMemory::Impl {
     ConversationIndex index(embedder);
     std::map<std::string, std::size_t> places;
     std::vector<IndexedMessage> indexed;
+    std::string asked;
     for (std::size_t i = 0; i < std::min(messages.size(), kMostQuotable); ++i) {
       const Role role = messages[i].role();
       if ((role != Role::kUser && role != Role::kAssistant) || messages[i].internal()) continue;
-      if (messages[i].text_content().empty()) continue;
+      const std::string text = messages[i].text_content();
+      if (text.empty()) continue;
+      // An answer that repeats its question says the same twice.
+      if (role == Role::kUser) asked = text;
+      if (role == Role::kAssistant && !asked.empty() && text.find(asked) != std::string::npos) continue;
       places[messages[i].id().text()] = i;
       indexed.push_back(indexed_message(messages[i], episode.id.text(), i));
     }

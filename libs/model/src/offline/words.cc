@@ -52,8 +52,12 @@ std::string_view trim(std::string_view text) {
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
-  for (const char c : text) {
-    if (is_letter(c) || is_digit(c) || (c == '\'' && !word.empty())) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // The marks of Latin-1, "¿" and "¡" among them, are two bytes of which the first is this one.
+    const bool is_mark = c == '\xC2' && i + 1 < text.size();
+    if (is_mark) ++i;
+    if (!is_mark && (is_letter(c) || is_digit(c) || (c == '\'' && !word.empty()))) {
       word += c;
     } else if (!word.empty()) {
       words.push_back(lower(word));
