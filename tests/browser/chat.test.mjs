@@ -135,6 +135,16 @@ export default {
     assert.equal(await page.locator('.tree .node').count(), 3);
     await page.locator('.tree .node', { hasText: 'C' }).locator('.node-face').click();
     await answered(page, 'You said: C');
+    await page.getByRole('button', { name: 'More for main' }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'Name of the branch' }).fill('The first way');
+    await page.keyboard.press('Enter');
+    await page.locator('.tree .node', { hasText: 'The first way' }).waitFor();
+    await page.getByRole('button', { name: 'More for Another answer' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.locator('.tree .node').nth(2).waitFor({ state: 'detached' });
+    await page.locator('.switcher', { hasText: '2/2' }).waitFor();
   },
 
   async 'the first message can be said anew, and all beginnings are one conversation'({ base, window }) {

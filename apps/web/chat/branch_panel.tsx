@@ -4,7 +4,7 @@ import { branchName, branchTrees, type TreeNode } from '../shared/branches.ts';
 import { textOf } from '../shared/blocks.ts';
 import type { Diff, Message, Session } from '../shared/client.ts';
 import { Icon } from '../shared/icons.tsx';
-import { clockTime } from '../shared/words.ts';
+import { clockTime, plainWords } from '../shared/words.ts';
 import { ask } from './dialogs.tsx';
 import { Menu } from './menu.tsx';
 import type { Conversation } from './state/conversation.ts';
@@ -192,7 +192,7 @@ function Side({ title, messages }: { title: string; messages: readonly Message[]
       <ol>
         {shown.map((message) => (
           <li key={message.id} data-role={message.role}>
-            {textOf(message).slice(0, 300) || '(a tool was used)'}
+            {plainWords(textOf(message)).slice(0, 300) || '(a tool was used)'}
           </li>
         ))}
       </ol>

@@ -66,7 +66,7 @@ function Head({ here }: { here: Conversation | undefined }) {
 
 const kIdeas = [
   ['Do a sum', 'Add 10 and 20, then multiply the result by 5'],
-  ['Ask the clock', 'What time is it in Lisbon?'],
+  ['Ask the clock', 'What time is it, and which day?'],
   ['Be remembered', 'My name is Ana and I prefer short answers'],
 ] as const;
 
@@ -80,7 +80,11 @@ function Welcome() {
     <section class="welcome">
       <p class="greeting">{greeting()}</p>
       <p class="under">
-        {agent ? (
+        {agent?.model === 'offline' ? (
+          <>
+            You talk to the <b>offline model</b>: it does sums, reads the clock, remembers what you tell it and quotes your documents, all without a network. For real answers, configure a model.
+          </>
+        ) : agent ? (
           <>
             You talk to <b>{agent.name || agent.id}</b>, with the model {agent.model}.
           </>

@@ -1,6 +1,7 @@
 // What the ids of a receipt stand for: pieces of knowledge and episodes, read from memory once somebody looks at them.
 import { signal } from '@preact/signals';
 import type { Collection, ReceiptItem } from '../../shared/client.ts';
+import { plainWords } from '../../shared/words.ts';
 import { server } from './server.ts';
 
 export interface Named {
@@ -46,7 +47,7 @@ async function knowledge(id: string): Promise<Named> {
       throw problem;
     });
     if (!item) continue;
-    const words = item.text.replace(/[#*_`>]+/g, ' ').replace(/\s+/g, ' ').trim();
+    const words = plainWords(item.text).replace(/\s+/g, ' ');
     if (item.kind === 'chunk') {
       return { words, from: [item.source, ...(item.heading_path ?? [])].filter(Boolean).join(' › '), address: '#/memory/documents' };
     }

@@ -101,7 +101,8 @@ export function PastRuns({ workflow, current, status }: { workflow: string; curr
                 <span class="facts-line">
                   <span>{clockTime(run.started_at)}</span>
                   {run.forked_from && <span>a fork</span>}
-                  <StatusBadge status={run.status} />
+                  {/* The one that is followed is known better than the list was when it was read. */}
+                  <StatusBadge status={run.run === current && status ? status : run.status} />
                 </span>
               </a>
             </li>
