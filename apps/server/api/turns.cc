@@ -110,16 +110,15 @@ void interrupt_turn(const CallPtr& call, Done<Reply> done) {
   run_turn(*call, std::move(turn), running.key.session.text(), std::move(done));
 }
 
-// What began the turns of a session that are not in its history yet: a page that was opened elsewhere has to show
-// it. One whose beginning is damaged, or not durable yet, is told without.
+// What began the turns of a session that are not in its history yet: a page that was opened elsewhere has to
+// show it. One whose beginning is damaged, or not durable yet, is told without.
 Result<std::map<TurnId, std::vector<Message>>> inputs_in_progress(const Call& call, const SessionKey& key) {
-  TERTULIA_TRY_AS(const RecordPage page,
-                  read_records(call.services.store(), {.tenant = key.tenant,
-                                                       .owner = key.owner,
-                                                       .session = key.session,
-                                                       .kind = RecordKind::kJournal,
-                                                       .name = "turn_started",
-                                                       .limit = 1'000}));
+  TERTULIA_TRY_AS(const RecordPage page, read_records(call.services.store(), {.tenant = key.tenant,
+                                                                              .owner = key.owner,
+                                                                              .session = key.session,
+                                                                              .kind = RecordKind::kJournal,
+                                                                              .name = "turn_started",
+                                                                              .limit = 1'000}));
   std::map<TurnId, std::vector<Message>> inputs;
   for (const StoredRecord& stored : page.records) {
     Result<JournalEntry> first = parse_form<JournalEntry>(stored.record.payload);
