@@ -38,7 +38,7 @@ await server.expect(200, 'POST', '/api/v1/sessions/past/close', { key: writer.ke
 const [episode] = (await server.expect(200, 'GET', '/api/v1/memory/episodes', { key: writer.key })).episodes;
 const waiting = await server.expect(200, 'POST', '/api/v1/workflows/alone/runs', { body: { message: 'Mine alone', session: 'flow' }, key: writer.key });
 const own = { session: 'hers', branch: 'main', turn: turn.turn, message: turn.messages[0].id, call: '0', asset: asset.id, agent: 'default', user: 'ana',
-  response: response.id, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default', collection: 'user', job: job.id, fact: fact.id, episode: episode.id,
+  response: response.id, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default', collection: 'user', job: job.id, fact: fact.id, entry: fact.id, episode: episode.id,
   procedure: 'none', workflow: 'alone', run: waiting.run, request: waiting.requests[0].id };
 const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
   check(own[name] !== undefined, `the matrix has nothing for {${name}} in ${pattern}: add it`);

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Choice, Json, Question } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
 import type { Asked, Line } from '../../shared/run_state.ts';
+import { sentence } from '../../shared/words.ts';
 import { Prose } from '../answer.tsx';
 import { goTo, trying } from '../state/place.ts';
 import { asking, server } from '../state/server.ts';
@@ -26,7 +27,7 @@ export function RunView({ here }: { here: FollowedRun }) {
       {here.said.value && (
         <article class="said" aria-label="You">
           <div class="bubble">
-            <p>{here.said.value}</p>
+            <p dir="auto">{here.said.value}</p>
           </div>
         </article>
       )}
@@ -48,7 +49,7 @@ export function RunView({ here }: { here: FollowedRun }) {
         <div class="problem" role="alert">
           <Icon name="warning" />
           <div>
-            <p>{problem?.message ?? reason ?? 'The run failed.'}</p>
+            <p>{sentence(problem?.message ?? reason ?? 'The run failed.')}</p>
             {here.run.value && !here.following.value && (
               <p class="problem-actions">
                 <button type="button" class="solid" onClick={() => trying(here.resume())}>
