@@ -104,8 +104,8 @@ TEST_F(LifeTest, AnEpisodeDoesNotQuoteAnswersThatRepeatWhatWasSaid) {
             "gulls.");
   const EpisodeQuery query{
       .tenant = key("x").tenant, .owner = key("x").owner, .question = "Where does my dog Rex like to go?"};
-  for (const std::string& quote : memory->episodic().recall(query).value().at(0).quotes)
-    EXPECT_THAT(quote, Not(HasSubstr("Noted")));
+  const auto recalled = memory->episodic().recall(query).value();
+  for (const std::string& quote : recalled.at(0).quotes) EXPECT_THAT(quote, Not(HasSubstr("Noted")));
 }
 
 TEST_F(LifeTest, ClosingTwiceLeavesOneEpisode) {
