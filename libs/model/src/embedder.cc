@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "tertulia/base/sha256.h"
-
 #include "tertulia/model/ask_model.h"
 
 namespace tertulia {
