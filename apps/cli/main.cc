@@ -73,7 +73,14 @@ void add_commands(CLI::App& app, Context& context) {
   add_completion(app, context);
 }
 
-// The app that the words before the mistake lead to, and every word that could have stood there.
+// The command that the words before the mistake lead to.
+const CLI::App& last_command(const CLI::App& app) {
+  const CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  return *last;
+}
+
+// Every word that could have stood where the mistake is.
 std::vector<std::string> words_expected(const CLI::App& app) {
   std::vector<std::string> words;
   const auto add_options = [&](const CLI::App& owner) {
@@ -81,8 +88,7 @@ std::vector<std::string> words_expected(const CLI::App& app) {
       for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
     }
   };
-  const CLI::App* last = &app;
-  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  const CLI::App* last = &last_command(app);
   add_options(app);
   if (last != &app) add_options(*last);
   for (const CLI::App* command : last->get_subcommands([](const CLI::App*) { return true; })) {
@@ -100,7 +106,11 @@ int report_usage(const CLI::App& app, const CLI::ParseError& problem, const Cont
     sentence = (flag ? "There is no flag '" : "There is no command '") + word + "'" +
                did_you_mean(word.substr(0, word.find('=')), words_expected(app)) + ".";
   }
-  context.out.error(Error(ErrorCode::kOutOfRange, sentence + " Try: tertulia --help"));
+  if (!sentence.ends_with('.')) sentence += '.';
+  std::string command;
+  for (const CLI::App* one = &last_command(app); one != nullptr; one = one->get_parent())
+    command = one->get_name() + (command.empty() ? "" : " ") + command;
+  context.out.error(Error(ErrorCode::kOutOfRange, sentence + " Try: " + command + " --help"));
   return kExitUsage;
 }
 

@@ -1,8 +1,10 @@
 #include "configured_memory.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tertulia/memory/model_extractor.h"
+#include "tertulia/memory/model_summariser.h"
 
 #include "host.h"
 
@@ -21,6 +23,10 @@ Result<std::shared_ptr<Embedder>> configured_embedder(const Config& config) {
         .dimensions = static_cast<std::size_t>(config.integer("memory.http.dimensions"))};
     options.provider.base_url = config.string("memory.http.url");
     options.provider.key = config.secret("memory.http.key");
+    // An answer comes all at once, so this is how long it may take.
+    options.provider.idle_timeout = config.duration("memory.timeout");
+    options.provider.connect_timeout =
+        std::min(options.provider.connect_timeout, options.provider.idle_timeout);
     return cached_embedder(http_embedder(std::move(options)));
   }
   auto minilm = minilm_embedder();
@@ -46,9 +52,15 @@ Result<std::optional<ConfiguredModel>> memory_model(const Config& config, const 
   return std::optional<ConfiguredModel>(*std::move(model));
 }
 
-MakeExtractor extractor_of(const std::optional<ConfiguredModel>& model) {
+MakeExtractor extractor_of(const Config& config, const std::optional<ConfiguredModel>& model) {
   if (!model) return {};
-  return [made = *model] { return model_extractor(made.model, made.name); };
+  const ExtractionBudget budget{.patience = config.duration("memory.timeout")};
+  return [made = *model, budget] { return model_extractor(made.model, made.name, budget); };
+}
+
+SummariseSpan summariser_of(const Config& config, const std::optional<ConfiguredModel>& model) {
+  if (!model) return {};
+  return model_summariser(model->model, model->name, {.patience = config.duration("memory.timeout")});
 }
 
 }  // namespace tertulia

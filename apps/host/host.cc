@@ -6,7 +6,6 @@
 #include "tertulia/base/nearest.h"
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
-#include "tertulia/memory/model_summariser.h"
 #include "tertulia/tools/builtin_tools.h"
 #include "tertulia/tools/fetch_tool.h"
 #include "tertulia/tools/file_tools.h"
@@ -115,8 +114,9 @@ Result<void> Host::open_memory(const Config& config, const HostOptions& options)
   }
   TERTULIA_TRY_AS(const std::optional<ConfiguredModel> model,
                   memory_model(config, plan_, options.environment, *options.env));
-  if (model) memory_->episodic().set_summariser(model_summariser(model->model, model->name));
-  memory_->add_source(knowledge_source(semantic_, store_, std::move(scopes), others, extractor_of(model)));
+  memory_->episodic().set_summariser(summariser_of(config, model));
+  memory_->add_source(
+      knowledge_source(semantic_, store_, std::move(scopes), others, extractor_of(config, model)));
   // Before anybody talks: a session of which messages were being erased may be on its way back.
   if (const Result<std::size_t> finished = memory_->finish_erasing(); !finished) {
     Log().component("memory").warn("erasing could not be finished",

@@ -78,6 +78,9 @@ Settings host_settings(const Environment& environment) {
       Setting::string("memory.model", "",
                       "A name of [models], or a provider and a model, that is asked for summaries of "
                       "ended conversations, and for facts where agents learn. Not given: nobody is."));
+  settings.add(Setting::duration("memory.timeout", std::chrono::seconds(30), std::chrono::milliseconds(1),
+                                 std::chrono::hours(1),
+                                 "How long that model, and the embedder http, are waited for."));
   settings.add(Setting::strings(
       "memory.shared", {}, "Shared collections that every agent recalls from: \"shop\" is `shared.shop`."));
   add_tool_settings(settings);

@@ -48,6 +48,8 @@ std::string note_of(const Event& event) {
     case EventKind::kTurnInterrupted:
       return "(stopped" + (event.text == "user" ? "" : ": " + one_line(event.text)) +
              "; what was said is kept)";
+    case EventKind::kContextDegraded:
+      return "(without " + one_line(event.name) + ": " + one_line(event.text) + ")";
     case EventKind::kWarning:
       return "! " + one_line(event.text);
     default:

@@ -22,6 +22,7 @@ namespace {
 struct ApproveOptions {
   std::string id;
   std::string choice;
+  std::string output;
   // Empty: the data directory itself.
   std::string server;
 };
@@ -35,11 +36,22 @@ struct Waiting {
   std::string tool;
   std::string tool_class;
   JsonText arguments;
+  // What a server or a workflow wants to know in the middle of a call.
+  std::string text{};
   std::string asked_at;
   std::string expires_at;
 };
 
 const std::vector<std::string> kChoices = {"once", "always", "always_exactly", "deny", "always_deny"};
+constexpr std::string_view kOutputChoice = "output";
+
+// As people say it.
+std::string choice_meant(const ApproveOptions& options) {
+  if (options.choice.empty() && !options.output.empty()) return std::string(kOutputChoice);
+  if (options.choice == "yes" || options.choice == "y") return "once";
+  if (options.choice == "no" || options.choice == "n") return "deny";
+  return options.choice;
+}
 
 Error in_use(Error error) {
   if (error.code() != ErrorCode::kLocked) return error;
@@ -56,6 +68,7 @@ Waiting waiting_of(const Question& question) {
           .tool = question.tool,
           .tool_class = std::string(name_of(question.tool_class)),
           .arguments = question.arguments,
+          .text = question.text,
           .asked_at = iso_time(question.asked_at),
           .expires_at = iso_time(question.expires_at)};
 }
@@ -65,12 +78,14 @@ Result<Waiting> waiting_in(const Json& form) {
   JsonReader in(form, "question");
   Waiting waiting;
   waiting.id = in.required_string("turn") + "/" + std::to_string(in.required_int("call", 0, UINT32_MAX));
+  if (const std::string part = in.string_or("part", {}); !part.empty()) waiting.id += "/" + part;
   waiting.kind = in.required_string("kind");
   waiting.session = in.required_string("session");
   waiting.branch = in.required_string("branch");
   waiting.tool = in.required_string("tool");
   waiting.tool_class = in.required_string("class");
   if (const Json* arguments = in.optional("arguments")) waiting.arguments = JsonText::of(*arguments);
+  waiting.text = in.string_or("text", {});
   waiting.asked_at = in.required_string("asked_at");
   waiting.expires_at = in.required_string("expires_at");
   TERTULIA_TRY(in.finish());
@@ -89,27 +104,34 @@ void show(const std::vector<Waiting>& questions, const Context& context) {
   std::vector<std::vector<std::string>> rows;
   for (const Waiting& one : questions) {
     if (context.out.json) {
-      context.out.line(to_text(JsonObject{{"id", one.id},
-                                          {"kind", one.kind},
-                                          {"session", one.session},
-                                          {"branch", one.branch},
-                                          {"tool", one.tool},
-                                          {"class", one.tool_class},
-                                          {"arguments", one.arguments.value()},
-                                          {"asked_at", one.asked_at},
-                                          {"expires_at", one.expires_at}}));
+      JsonObject json{{"id", one.id},
+                      {"kind", one.kind},
+                      {"session", one.session},
+                      {"branch", one.branch},
+                      {"tool", one.tool},
+                      {"class", one.tool_class},
+                      {"arguments", one.arguments.value()},
+                      {"asked_at", one.asked_at},
+                      {"expires_at", one.expires_at}};
+      if (!one.text.empty()) json.append("text", one.text);
+      context.out.line(to_text(json));
       continue;
     }
     const Time expires = time_of(one.expires_at);
     rows.push_back({one.id, one.session, one.tool, ago(time_of(one.asked_at), now),
                     expires <= now ? "expired" : ago(expires, now),
-                    fit(arguments_text(one.arguments.text()), 50)});
+                    fit(one.text.empty() ? arguments_text(one.arguments.text()) : one_line(one.text), 50)});
   }
   if (context.out.json) return;
   if (rows.empty()) return context.out.line("Nothing waits for an answer.");
   context.out.table({"id", "session", "tool", "asked", "expires", "arguments"}, rows);
   context.out.line(context.out.styled(
-      Style::kDim, "Answer with: tertulia approve ID once|always|always_exactly|deny|always_deny"));
+      Style::kDim, "Answer with: tertulia approve ID yes|no|always|always_exactly|always_deny"));
+  if (std::ranges::any_of(questions, [](const Waiting& one) { return !one.text.empty(); })) {
+    context.out.line(context.out.styled(
+        Style::kDim,
+        "What wants to know something: tertulia approve ID --output '{\"answer\": \"…\"}', or no"));
+  }
 }
 
 // A part of an id is enough where it can only mean one.
@@ -139,6 +161,12 @@ void say_answered(const Context& context, const Waiting& question, const Approve
   }
 }
 
+JsonObject answer_body(const ApproveOptions& options) {
+  JsonObject body{{"choice", options.choice}};
+  if (options.choice == kOutputChoice) body.append("output", options.output);
+  return body;
+}
+
 // The server that has the data takes the answer, and goes on at once.
 Result<void> approve_there(const ApproveOptions& options, bool lists, const Context& context) {
   const ServerDoor server(options.server, process_environment());
@@ -158,9 +186,11 @@ Result<void> approve_there(const ApproveOptions& options, bool lists, const Cont
   }
   TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
   const std::size_t slash = question->id.find('/');
+  std::string call = question->id.substr(slash + 1);
+  std::ranges::replace(call, '/', '.');
   TERTULIA_TRY(server.post("/api/v1/sessions/" + question->session + "/turns/" +
-                               question->id.substr(0, slash) + "/questions/" + question->id.substr(slash + 1),
-                           JsonObject{{"choice", options.choice}}));
+                               question->id.substr(0, slash) + "/questions/" + call,
+                           answer_body(options)));
   say_answered(context, *question, options);
   return {};
 }
@@ -182,19 +212,21 @@ Result<void> approve_here(const ApproveOptions& options, bool lists, const Conte
   TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
   TERTULIA_TRY_AS(const Answer::Choice choice, answer_choice_named(options.choice));
   TERTULIA_TRY_AS(const SessionKey key, key_of(context, question->session));
-  TERTULIA_TRY(engine->answer(key, question->id, {.choice = choice}));
+  TERTULIA_TRY(engine->answer(key, question->id, {.choice = choice, .output = options.output}));
   say_answered(context, *question, options);
   return {};
 }
 
-Result<void> approve(const ApproveOptions& options, const Context& context) {
+Result<void> approve(ApproveOptions options, const Context& context) {
   const bool lists = options.id.empty() || options.id == "list";
-  if (!lists && std::ranges::find(kChoices, options.choice) == kChoices.end()) {
+  options.choice = choice_meant(options);
+  if (!lists && options.choice != kOutputChoice &&
+      std::ranges::find(kChoices, options.choice) == kChoices.end()) {
     return Error(ErrorCode::kOutOfRange,
                  (options.choice.empty()
                       ? "say what the answer is"
                       : "'" + options.choice + "' is no answer" + did_you_mean(options.choice, kChoices)) +
-                     ": once, always, always_exactly, deny or always_deny");
+                     ": yes (once), no (deny), always, always_exactly or always_deny");
   }
   return options.server.empty() ? approve_here(options, lists, context)
                                 : approve_there(options, lists, context);
@@ -207,7 +239,10 @@ void add_approve(CLI::App& app, Context& context) {
   auto options = std::make_shared<ApproveOptions>();
   command->add_option("id", options->id,
                       "The question, or a part of its id; not given, or 'list': all are listed");
-  command->add_option("answer", options->choice, "once, always, always_exactly, deny or always_deny");
+  command->add_option("answer", options->choice,
+                      "yes (once), no (deny), always, always_exactly or always_deny");
+  command->add_option("--output", options->output,
+                      "Instead of an answer: what a server or a workflow wants to know, as a JSON object");
   command->add_option("--server", options->server,
                       "The address of the server that has the data (its key: TERTULIA_API_KEY)");
   command->footer(

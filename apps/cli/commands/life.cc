@@ -10,7 +10,6 @@
 #include "tertulia/base/json.h"
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
-#include "tertulia/memory/model_summariser.h"
 #include "tertulia/store/episode_store.h"
 
 #include "commands.h"
@@ -46,9 +45,9 @@ Result<std::unique_ptr<Memory>> open_memory(const Context& context) {
       store, real_env(), tertulia::MemoryOptions{.embedder = embedder, .rules = rules_of(plan)});
   TERTULIA_TRY_AS(const std::optional<ConfiguredModel> model,
                   memory_model(config, plan, process_environment()));
-  if (model) memory->episodic().set_summariser(model_summariser(model->model, model->name));
+  memory->episodic().set_summariser(summariser_of(config, model));
   memory->add_source(knowledge_source(std::make_shared<SemanticMemory>(*store, real_env(), embedder), store,
-                                      {}, {}, extractor_of(model)));
+                                      {}, {}, extractor_of(config, model)));
   return memory;
 }
 
@@ -183,6 +182,10 @@ Result<void> erase_messages(const EraseOptions& options, const Context& context,
 }
 
 Result<void> erase_all(const EraseOptions& options, const Context& context) {
+  if (options.user.empty() && options.session.empty()) {
+    return Error(ErrorCode::kOutOfRange,
+                 "say what to erase: --user NAME, --session S, or --session S --message N");
+  }
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const std::unique_ptr<Memory> memory, open_memory(context));
   if (!options.messages.empty()) return erase_messages(options, context, *memory);
@@ -235,7 +238,6 @@ void add_erase(CLI::App& app, Context& context) {
                    "Only these messages of the session: numbers on branch main, or ids")
       ->needs(session);
   command->add_flag("-y,--yes", options->yes, "Do not ask");
-  command->require_option(1, 3);
   command->callback([options, &context] { context.run([&] { return erase_all(*options, context); }); });
 }
 

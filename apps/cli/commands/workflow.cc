@@ -1,16 +1,19 @@
 // tertulia workflow: several agents in one conversation, from a file.
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "tertulia/base/env.h"
-#include "tertulia/base/printable.h"
-#include "tertulia/conversation/json_forms.h"
+#include "tertulia/base/utf8.h"
 #include "tertulia/workflow/drawing.h"
 #include "tertulia/workflow/workflow_engine.h"
 
 #include "commands.h"
+#include "commands/workflow_view.h"
 #include "host/host.h"
 #include "host/workflow_agents.h"
 #include "open_store.h"
@@ -88,105 +91,90 @@ Result<Opened> open_file(const Context& context, const WorkflowArguments& option
   return Opened{std::move(host), file.workflow(), std::move(workflows)};
 }
 
-// A run by its id, in whatever session of the owner.
+// A run by its id, or a part of it that can only mean one, in whatever session of the owner.
 Result<StoredRun> find_run(const Context& context, WorkflowEngine& workflows, const std::string& run) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(std::vector<StoredRun> runs, workflows.list(tenant, owner));
+  StoredRun* found = nullptr;
   for (StoredRun& one : runs) {
     if (one.run == run) return std::move(one);
+    if (one.run.find(run) == std::string::npos) continue;
+    if (found != nullptr)
+      return Error(ErrorCode::kNoCheckpoint, "'" + run + "' could mean several runs; give more of the id");
+    found = &one;
   }
+  if (found != nullptr) return std::move(*found);
   return Error(ErrorCode::kNoCheckpoint,
                "there is no run '" + run + "'; tertulia workflow list shows those there are");
 }
 
-JsonObject json_of(const StoredRun& run) {
-  JsonArray requests;
-  for (const InfoRequest& request : run.requests) {
-    requests.push_back(JsonObject{{"request", request.id}, {"from", request.node}, {"data", request.data}});
+// The latest run of a workflow that is not at its end.
+Result<StoredRun> find_open_run(const Context& context, WorkflowEngine& workflows, const Workflow& workflow) {
+  TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
+  TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
+  TERTULIA_TRY_AS(std::vector<StoredRun> runs, workflows.list(tenant, owner));
+  for (StoredRun& one : runs) {
+    if (one.workflow == workflow.name() && one.status != WorkflowStatus::kCompleted) return std::move(one);
   }
-  JsonArray nodes;
-  for (const auto& [node, mark] : run.marks) {
-    nodes.push_back(JsonObject{{"node", node},
-                               {"state", std::string(name_of(mark.state))},
-                               {"calls", std::int64_t{mark.calls}},
-                               {"time_us", std::int64_t{mark.time.count()}}});
-  }
-  return {{"run", run.run},
-          {"workflow", run.workflow},
-          {"session", run.key.session.text()},
-          {"status", std::string(name_of(run.status))},
-          {"supersteps", run.supersteps},
-          {"started_at", iso_time(run.started_at)},
-          {"last_activity", iso_time(run.last_activity)},
-          {"requests", std::move(requests)},
-          {"nodes", std::move(nodes)}};
+  return Error(ErrorCode::kNothingToResume, "every run of '" + workflow.name() + "' is at its end");
 }
 
-// The words of a request, if it has some.
-std::string question_in(const InfoRequest& request) {
-  if (request.data.as_string() != nullptr) return *request.data.as_string();
-  const JsonObject* object = request.data.as_object();
-  for (const char* key : {"text", "plan"}) {
-    const Json* words = object == nullptr ? nullptr : object->find(key);
-    if (words != nullptr && words->as_string() != nullptr) return *words->as_string();
+// What is said to a workflow: the words of the command line, or, where a new conversation needs some, those
+// of standard input.
+Result<std::string> message_of(const WorkflowArguments& options) {
+  std::string message;
+  for (const std::string& word : options.message) message += (message.empty() ? "" : " ") + word;
+  if (!message.empty() || !options.session.empty()) return message;
+  if (::isatty(STDIN_FILENO) == 0) message.assign(std::istreambuf_iterator<char>(std::cin), {});
+  while (message.ends_with('\n')) message.pop_back();
+  if (const auto bad = find_bad_utf8(message)) {
+    return Error(ErrorCode::kBadUnicode, "standard input is not UTF-8 at byte " + std::to_string(*bad));
   }
-  return to_text(request.data);
-}
-
-void show_request(const Context& context, const std::string& run, const InfoRequest& request) {
-  context.out.line(request.node + " asks: " + printable(question_in(request)));
-  context.out.line("  tertulia workflow approve " + run + " " + request.id + " [--text WORDS]");
-}
-
-void show_event(const Context& context, const Event& event, std::string& speaker) {
-  if (context.out.json) return context.out.line(to_json(event));
-  if (event.kind == EventKind::kTextStarted && speaker != event.name) {
-    speaker = event.name;
-    context.out.line(context.out.styled(Style::kBold, speaker));
+  if (message.empty()) {
+    return Error(ErrorCode::kEmptyMessage, "say what the workflow is to work on: tertulia workflow run " +
+                                               options.file + " \"…\", or through a pipe");
   }
-  if (event.kind == EventKind::kTextDelta) context.out.print(printable(event.text));
-  if (event.kind == EventKind::kTextEnded) context.out.line("");
-  if (event.kind == EventKind::kWarning) {
-    std::cerr << context.out.styled_err(Style::kDim, printable(event.text)) << "\n";
-  }
-}
-
-Result<void> show(const Context& context, WorkflowRun run) {
-  std::string speaker;
-  for (const Event& event : run) show_event(context, event, speaker);
-  TERTULIA_TRY_AS(const WorkflowOutcome outcome, run.result());
-  if (context.out.json) return {};
-  for (const InfoRequest& request : outcome.requests) show_request(context, outcome.run, request);
-  std::cerr << context.out.styled_err(Style::kDim, "run " + outcome.run + " " +
-                                                       std::string(name_of(outcome.status)) + ", session " +
-                                                       outcome.key.session.text())
-            << "\n";
-  return {};
+  return message;
 }
 
 Result<void> run_workflow(const WorkflowArguments& options, const Context& context) {
-  std::string message;
-  for (const std::string& word : options.message) message += (message.empty() ? "" : " ") + word;
+  keep_interrupts();
   WorkflowOptions how{.session = options.session, .show_internal = options.show_internal};
-  if (!options.session.empty()) TERTULIA_TRY(key_of(context, options.session));
+  if (!options.session.empty()) {
+    TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
+    if (is_own_session(key.session)) {
+      return Error(ErrorCode::kBadId,
+                   "sessions that begin with '~' are the program's own: take another name");
+    }
+  }
   TERTULIA_TRY_AS(how.tenant, tenant_of(context));
   TERTULIA_TRY_AS(how.owner, owner_of(context));
+  TERTULIA_TRY_AS(std::string message, message_of(options));
   TERTULIA_TRY_AS(const Opened opened, open_file(context, options, Need::kCreate));
-  return show(context, opened.workflows->run(opened.workflow, message, std::move(how)));
+  return follow(context, options.file, opened.workflows->run(opened.workflow, message, std::move(how)));
 }
 
 Result<void> resume_workflow(const WorkflowArguments& options, const Context& context) {
+  keep_interrupts();
   TERTULIA_TRY_AS(const Opened opened, open_file(context, options, Need::kExisting));
-  TERTULIA_TRY_AS(const StoredRun run, find_run(context, *opened.workflows, options.run));
-  return show(context, opened.workflows->resume(opened.workflow, run.key, run.run));
+  TERTULIA_TRY_AS(const StoredRun run, options.run.empty()
+                                           ? find_open_run(context, *opened.workflows, opened.workflow)
+                                           : find_run(context, *opened.workflows, options.run));
+  return follow(context, options.file, opened.workflows->resume(opened.workflow, run.key, run.run));
 }
 
 Result<void> fork_workflow(const WorkflowArguments& options, const Context& context) {
+  keep_interrupts();
+  const std::size_t slash = options.run.rfind('/');
+  if (slash == std::string::npos) {
+    return Error(ErrorCode::kOutOfRange, "a checkpoint is named as RUN/NUMBER; tertulia workflow show " +
+                                             options.run + " lists those that are kept");
+  }
   TERTULIA_TRY_AS(const Opened opened, open_file(context, options, Need::kExisting));
-  const std::string name = options.run.substr(0, options.run.rfind('/'));
-  TERTULIA_TRY_AS(const StoredRun run, find_run(context, *opened.workflows, name));
-  return show(context, opened.workflows->fork(opened.workflow, run.key, options.run));
+  TERTULIA_TRY_AS(const StoredRun run, find_run(context, *opened.workflows, options.run.substr(0, slash)));
+  return follow(context, options.file,
+                opened.workflows->fork(opened.workflow, run.key, run.run + options.run.substr(slash)));
 }
 
 Result<void> list_workflows(const Context& context) {
@@ -205,9 +193,9 @@ Result<void> list_workflows(const Context& context) {
   const Time now = real_env().clock().now();
   std::vector<std::vector<std::string>> rows;
   for (const StoredRun& run : runs) {
-    rows.push_back({run.run, run.workflow, std::string(name_of(run.status)), std::to_string(run.supersteps),
-                    std::to_string(run.requests.size()), ago(run.last_activity, now),
-                    run.key.session.text()});
+    rows.push_back({run.run, run.workflow, std::string(status_word(run.status)),
+                    std::to_string(run.supersteps), std::to_string(run.requests.size()),
+                    ago(run.last_activity, now), run.key.session.text()});
   }
   context.out.table({"run", "workflow", "status", "steps", "asks", "last activity", "session"}, rows);
   return {};
@@ -230,8 +218,8 @@ Result<void> show_workflow(const WorkflowArguments& options, const Context& cont
     context.out.line(to_text(json));
     return {};
   }
-  context.out.line(run.workflow + " " + run.run + ": " + std::string(name_of(run.status)) + " after " +
-                   std::to_string(run.supersteps) + " supersteps, session " + run.key.session.text());
+  context.out.line(run.workflow + " " + run.run + ": " + std::string(status_word(run.status)) + " after " +
+                   counted(run.supersteps, "superstep") + ", session " + run.key.session.text());
   for (const InfoRequest& request : run.requests) show_request(context, run.run, request);
   std::vector<std::vector<std::string>> nodes;
   for (const auto& [node, mark] : run.marks) {
@@ -266,10 +254,21 @@ Result<void> draw_workflow(const WorkflowArguments& options, const Context& cont
   return {};
 }
 
+// The one that is named, or the only one there is.
+Result<std::string> request_of(const StoredRun& run, const std::string& named) {
+  if (!named.empty()) return named;
+  if (run.requests.size() == 1) return run.requests.front().id;
+  return Error(ErrorCode::kNoQuestion,
+               run.requests.empty() ? "run " + run.run + " asks nothing"
+                                    : "run " + run.run + " asks several things; tertulia workflow show " +
+                                          run.run + " tells their names");
+}
+
 Result<void> approve(const WorkflowArguments& options, const Context& context) {
   TERTULIA_TRY_AS(const auto workflows, open_workflows(context, Need::kExisting));
   TERTULIA_TRY_AS(const StoredRun run, find_run(context, *workflows, options.run));
-  TERTULIA_TRY(workflows->answer(run.key, run.run, options.request, options.text));
+  TERTULIA_TRY_AS(const std::string request, request_of(run, options.request));
+  TERTULIA_TRY(workflows->answer(run.key, run.run, request, options.text));
   if (!context.out.json) context.out.line("Answered. Go on with: tertulia workflow resume FILE " + run.run);
   return {};
 }
@@ -280,6 +279,12 @@ void add_workflow(CLI::App& app, Context& context) {
   CLI::App* command =
       app.add_subcommand("workflow", "Run several agents in one conversation, from a TOML file");
   command->require_subcommand(1);
+  command->footer(
+      "A file as short as can be:\n\n"
+      "  [workflow]\n  participants = [\"writer\", \"critic\"]\n\n"
+      "  [agents.writer]\n  instructions = \"Write a short text.\"\n\n"
+      "  [agents.critic]\n  instructions = \"Say what is wrong with it.\"\n\n"
+      "Every key: docs/guides/workflows.md");
   auto options = std::make_shared<WorkflowArguments>();
   const auto add = [&](const std::string& name, const std::string& about,
                        Result<void> (*work)(const WorkflowArguments&, const Context&)) {
@@ -289,14 +294,17 @@ void add_workflow(CLI::App& app, Context& context) {
   };
   CLI::App* run = add("run", "Run a workflow on a message", run_workflow);
   run->add_option("file", options->file, "The workflow")->required();
-  run->add_option("message", options->message, "What to say");
-  run->add_option("--session", options->session, "The session; a new one if not given");
+  run->add_option("message", options->message,
+                  "What to say; not given, and without --session: standard input");
+  run->add_option("--session", options->session,
+                  "The session to go on with, or to begin; a new one if not given");
   run->add_option("--model", options->model, "For agents that name none");
   run->add_flag("--show-internal", options->show_internal, "Tell of plumbing too");
   CLI::App* resume =
       add("resume", "Go on with a run that was cut, failed or has been answered", resume_workflow);
   resume->add_option("file", options->file, "The workflow it began with")->required();
-  resume->add_option("run", options->run, "The run")->required();
+  resume->add_option("run", options->run,
+                     "The run, or a part of its id; not given: the latest that is not at its end");
   resume->add_option("--model", options->model, "For agents that name none");
   CLI::App* fork = add("fork", "Begin a new run where another was, on a new branch", fork_workflow);
   fork->add_option("file", options->file, "The workflow it began with")->required();
@@ -305,7 +313,7 @@ void add_workflow(CLI::App& app, Context& context) {
   add("list", "The runs, the latest first",
       [](const WorkflowArguments&, const Context& which) { return list_workflows(which); });
   CLI::App* show_it = add("show", "A run, what it asks, and its checkpoints", show_workflow);
-  show_it->add_option("run", options->run, "The run")->required();
+  show_it->add_option("run", options->run, "The run, or a part of its id")->required();
   CLI::App* graph = add("graph", "Draw a workflow", draw_workflow);
   graph->add_option("file", options->file, "The workflow")->required();
   graph->add_option("--format", options->format, "mermaid, dot or svg")
@@ -314,8 +322,8 @@ void add_workflow(CLI::App& app, Context& context) {
   graph->add_option("--run", options->run, "With what became of its nodes in this run");
   graph->add_flag("--show-internal", options->show_internal, "Draw plumbing too");
   CLI::App* answer = add("approve", "Answer what a run asks: without words it is approved", approve);
-  answer->add_option("run", options->run, "The run")->required();
-  answer->add_option("request", options->request, "What it asks")->required();
+  answer->add_option("run", options->run, "The run, or a part of its id")->required();
+  answer->add_option("request", options->request, "Which of its questions; not needed if it asks one");
   answer->add_option("--text", options->text, "Words to answer with");
 }
 

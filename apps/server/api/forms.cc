@@ -149,6 +149,9 @@ void write_question(JsonWriter& out, const Question& question) {
   out.key("call").number(std::uint64_t{question.call}).key("kind").string(name_of(question.kind));
   out.key("tool").string(question.tool).key("class").string(name_of(question.tool_class));
   if (!question.arguments.empty()) out.key("arguments").raw(question.arguments.text());
+  if (!question.part.empty()) out.key("part").string(question.part);
+  if (!question.text.empty()) out.key("text").string(question.text);
+  if (!question.schema.empty()) out.key("schema").raw(question.schema.text());
   out.key("asked_at").string(iso_time(question.asked_at));
   out.key("expires_at").string(iso_time(question.expires_at)).end_object();
 }

@@ -30,13 +30,17 @@ Result<Reply> answer_question(Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const SessionKey key, call.session());
   TERTULIA_TRY_AS(const TurnId turn, call.turn());
-  const std::string& number_text = call.parameter("call");
+  // "2", or "2.PART" for one of several things that a call wants to know.
+  const std::string& which = call.parameter("call");
+  const std::size_t dot = std::min(which.find('.'), which.size());
   std::uint32_t number = 0;
-  const auto [end, error] =
-      std::from_chars(number_text.data(), number_text.data() + number_text.size(), number);
-  if (error != std::errc() || end != number_text.data() + number_text.size()) {
-    return Error(ErrorCode::kBadId, "the call in the path must be a number").with("param", "call");
+  const auto [end, error] = std::from_chars(which.data(), which.data() + dot, number);
+  if (error != std::errc() || end != which.data() + dot || dot + 1 == which.size()) {
+    return Error(ErrorCode::kBadId, "the call in the path must be a number, or a number, a dot and a part")
+        .with("param", "call");
   }
+  std::string id = turn.text() + "/" + std::to_string(number);
+  if (dot < which.size()) id += "/" + which.substr(dot + 1);
   TERTULIA_TRY_AS(const Json form, call.json());
   JsonReader in(form, "answer");
   const std::string choice = in.required_string("choice");
@@ -45,8 +49,7 @@ Result<Reply> answer_question(Call& call) {
   answer.failed = in.bool_or("failed", false);
   TERTULIA_TRY(in.finish_strict());
   TERTULIA_TRY_AS(answer.choice, answer_choice_named(choice));
-  TERTULIA_TRY(
-      call.services.engine->answer(key, turn.text() + "/" + std::to_string(number), std::move(answer)));
+  TERTULIA_TRY(call.services.engine->answer(key, id, std::move(answer)));
   return Reply::json("{}");
 }
 

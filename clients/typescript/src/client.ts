@@ -135,7 +135,8 @@ export class Tertulia {
   questions(session?: string): Promise<{ questions: t.Question[] }> {
     return this.json('/questions', { query: { session } });
   }
-  answer(session: string, turn: string, call: number, choice: t.Choice, output?: { output: string; failed?: boolean }) {
+  // `call` of an elicitation is `${question.call}.${question.part}`.
+  answer(session: string, turn: string, call: number | string, choice: t.Choice, output?: { output: string; failed?: boolean }) {
     const path = `/sessions/${seg(session)}/turns/${seg(turn)}/questions/${call}`;
     return this.json<unknown>(path, { method: 'POST', body: { choice, ...output } });
   }

@@ -210,10 +210,14 @@ export interface Question {
   branch: string;
   turn: string;
   call: number;
-  kind: 'permission' | 'client_tool';
+  kind: 'permission' | 'client_tool' | 'elicitation';
   tool: string;
   class: ToolClass;
   arguments?: Json;
+  // Of an elicitation: what a running call wants to know, and the JSON schema of the answer.
+  part?: string;
+  text?: string;
+  schema?: Json;
   asked_at: string;
   expires_at: string;
 }

@@ -10,18 +10,6 @@
 namespace tertulia {
 namespace {
 
-Event asked_event(const Question& question) {
-  Event event;
-  event.kind = EventKind::kPermissionAsked;
-  event.index = question.call;
-  event.name = question.tool;
-  event.call_id = question.id();
-  event.data = JsonText::of(JsonObject{{"kind", std::string(name_of(question.kind))},
-                                       {"class", std::string(name_of(question.tool_class))},
-                                       {"arguments", question.arguments.value()}});
-  return event;
-}
-
 Event given_event(const PlannedCall& call) {
   Event event;
   event.kind = EventKind::kPermissionGiven;

@@ -17,18 +17,6 @@ namespace {
 
 constexpr std::size_t kPartLength = 16;
 
-Event elicited_event(const Question& question) {
-  Event event;
-  event.kind = EventKind::kPermissionAsked;
-  event.index = question.call;
-  event.name = question.tool;
-  event.call_id = question.id();
-  JsonObject data{{"kind", std::string(name_of(question.kind))}, {"text", question.text}};
-  if (!question.schema.empty()) data.append("schema", question.schema.value());
-  event.data = JsonText::of(data);
-  return event;
-}
-
 McpAnswer mcp_answer(const Result<Answer>& answer) {
   if (!answer) return {.action = McpAnswer::Action::kCancel};
   if (answer->choice != Answer::Choice::kOutput) return {.action = McpAnswer::Action::kDecline};
@@ -148,7 +136,7 @@ Task<void> Engine::Impl::elicit(LiveTurnPtr live, Question question, Done<Answer
       co_return;
     }
   }
-  live->log.add(elicited_event(question));
+  live->log.add(asked_event(question));
 }
 
 }  // namespace tertulia

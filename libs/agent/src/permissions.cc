@@ -131,6 +131,24 @@ StreamId question_stream(const Question& question) {
   return {.kind = RecordKind::kQuestion, .branch = question.branch, .scope = question.id()};
 }
 
+Event asked_event(const Question& question) {
+  Event event;
+  event.kind = EventKind::kPermissionAsked;
+  event.index = question.call;
+  event.name = question.tool;
+  event.call_id = question.id();
+  JsonObject data{{"kind", std::string(name_of(question.kind))}};
+  if (question.kind == Question::Kind::kElicitation) {
+    data.append("text", question.text);
+    if (!question.schema.empty()) data.append("schema", question.schema.value());
+  } else {
+    data.append("class", std::string(name_of(question.tool_class)));
+    data.append("arguments", question.arguments.value());
+  }
+  event.data = JsonText::of(data);
+  return event;
+}
+
 Record asked_record(const Question& question) {
   std::string payload;
   JsonWriter out(payload);

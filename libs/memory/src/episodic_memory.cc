@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "tertulia/base/log.h"
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/base/uuid.h"
 #include "tertulia/conversation/json_forms.h"
@@ -90,9 +91,9 @@ struct EpisodicMemory::Impl {
   Mutex mutex;
   std::map<OwnerKey, ShelfPtr> shelves TERTULIA_GUARDED_BY(mutex);
 
-  Vector vector_of(const std::string& text) const {
+  Vector vector_of(const std::string& text, const CancelToken& cancel = {}) const {
     if (!embedder || text.empty()) return {};
-    Result<std::vector<Vector>> vectors = embed(*embedder, std::vector<std::string>{text});
+    Result<std::vector<Vector>> vectors = embed(*embedder, EmbedCall{.texts = {text}, .cancel = cancel});
     return vectors && !vectors->empty() ? std::move(vectors->front()) : Vector();
   }
 
@@ -145,7 +146,8 @@ struct EpisodicMemory::Impl {
                                              const Episode& episode, const EpisodeQuery& query) const {
     const SessionKey key{tenant, owner, episode.session};
     TERTULIA_TRY_AS(const std::vector<Message> messages, get_episode_messages(store, key, episode.id));
-    ConversationIndex index(embedder);
+    // Made anew for each question: only the static embedder is quick enough for all of these lines.
+    ConversationIndex index(embedder ? static_embedder() : nullptr);
     std::map<std::string, std::size_t> places;
     std::vector<IndexedMessage> indexed;
     std::string asked;
@@ -272,6 +274,10 @@ Result<std::optional<Record>> EpisodicMemory::record_of_span(const SessionKey& k
   if (impl_->summarise) {
     Result<std::string> said = summarised(impl_->summarise, messages);
     if (said && !said->empty()) episode.summary = mask ? mask_personal_data(*said) : *std::move(said);
+    if (!said) {
+      Log().component("memory").warn("the model wrote no summary; it was taken from what was said",
+                                     {{"code", name_of(said.error().code())}});
+    }
   }
   if (Vector vector = impl_->vector_of(text_of_episode(episode)); !vector.empty()) {
     episode.embedding = {.embedder = impl_->embedder->info().name, .values = std::move(vector)};
@@ -302,7 +308,7 @@ Result<std::vector<RecalledEpisode>> EpisodicMemory::recall(const EpisodeQuery& 
   } else {
     for (const Found& found :
          shelf->index.search({.text = query.question,
-                              .vector = impl_->vector_of(query.question),
+                              .vector = impl_->vector_of(query.question, query.cancel),
                               .top_k = query.top_k,
                               .min_score = kLeastScore,
                               .now = impl_->env.clock().now(),
@@ -312,6 +318,7 @@ Result<std::vector<RecalledEpisode>> EpisodicMemory::recall(const EpisodeQuery& 
   }
   if (query.quotes == 0 || query.question.empty()) return recalled;
   for (RecalledEpisode& one : recalled) {
+    TERTULIA_TRY(query.cancel.check());
     // An episode whose messages cannot be read is recalled without them.
     if (one.episode.archived) continue;
     Result<std::vector<std::string>> quotes = impl_->quotes_of(query.tenant, query.owner, one.episode, query);

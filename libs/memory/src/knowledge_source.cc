@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "tertulia/base/log.h"
 #include "tertulia/memory/episodic_memory.h"
 #include "tertulia/memory/prompt.h"
 
@@ -120,6 +121,8 @@ class KnowledgeSource final : public ContextSource {
     if (extractor_) {
       Result<std::vector<NewFact>> found = extractor_()->extract(messages);
       if (found) return found;
+      Log().component("memory").warn("the model found no facts; they were looked for by rules",
+                                     {{"code", name_of(found.error().code())}});
     }
     return rule_extractor()->extract(messages);
   }

@@ -17,7 +17,7 @@ Result<std::vector<ContextItem>> ProcedureSource::retrieve(const ContextRequest&
   if (!request.config.procedural_enabled) return items;
   TERTULIA_TRY_AS(const std::optional<MatchedProcedure> match,
                   procedures_.match(request.key.tenant, request.agent, request.question,
-                                    request.config.procedural_min_score));
+                                    request.config.procedural_min_score, request.cancel));
   if (!match) return items;
   items.push_back({.tier = Tier::kProcedure,
                    .id = "procedure:" + match->procedure.name,
@@ -35,7 +35,8 @@ Result<std::vector<ContextItem>> EpisodeSource::retrieve(const ContextRequest& r
                      .owner = request.key.owner,
                      .question = request.question,
                      .mode = config.episodic_recall,
-                     .top_k = config.episodic_top_k};
+                     .top_k = config.episodic_top_k,
+                     .cancel = request.cancel};
   // What this session has said before is in its history already.
   if (!request.history_hidden) query.except = request.key.session;
   const Time oldest_quoted = env_.clock().now() - std::chrono::hours(24 * config.episodic_retention_days);

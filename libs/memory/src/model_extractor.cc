@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/env.h"
 #include "tertulia/base/json.h"
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/memory/working_memory.h"
@@ -53,6 +54,7 @@ class ModelExtractor final : public FactExtractor {
     ModelCall call{.request = {.model = name_, .view = std::move(view)},
                    .on_delta = [](const ModelDelta&) {}};
     call.request.options.max_output_tokens = budget_.output_tokens;
+    call.deadline = Deadline::after(budget_.patience, real_env().clock());
     TERTULIA_TRY_AS(const ModelResponse response, respond(*model_, std::move(call)));
     std::string text;
     for (const AnswerPart& part : response.parts) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/env.h"
 #include "tertulia/memory/working_memory.h"
 
 namespace tertulia {
@@ -54,6 +55,7 @@ SummariseSpan model_summariser(std::shared_ptr<LanguageModel> model, std::string
     TERTULIA_TRY_AS(View view, view_to_summarise(lines, *tokenizer));
     ModelCall call{.request = {.model = name, .view = std::move(view)}, .on_delta = [](const ModelDelta&) {}};
     call.request.options.max_output_tokens = budget.output_tokens;
+    call.deadline = Deadline::after(budget.patience, real_env().clock());
     TERTULIA_TRY_AS(const ModelResponse response, respond(*model, std::move(call)));
     if (response.finish != Finish::kStop) {
       return Error(ErrorCode::kBadStream, "the model did not finish the summary of a conversation");

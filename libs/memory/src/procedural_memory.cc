@@ -288,7 +288,8 @@ Result<std::vector<Procedure>> ProceduralMemory::list(const TenantId& tenant, co
 }
 
 Result<std::optional<MatchedProcedure>> ProceduralMemory::match(const TenantId& tenant, const AgentId& agent,
-                                                                std::string_view message, double min_score) {
+                                                                std::string_view message, double min_score,
+                                                                const CancelToken& cancel) {
   std::vector<Impl::Set> sets;
   for (const AgentId& whose : {agent, AgentId()}) {
     if (whose.empty() && !sets.empty() && agent.empty()) break;
@@ -308,7 +309,7 @@ Result<std::optional<MatchedProcedure>> ProceduralMemory::match(const TenantId& 
   std::optional<MatchedProcedure> best;
   if (!impl_->embedder || sets.empty()) return best;
   TERTULIA_TRY_AS(const std::vector<Vector> asked,
-                  embed(*impl_->embedder, std::vector<std::string>{std::string(looked_at)}));
+                  embed(*impl_->embedder, EmbedCall{.texts = {std::string(looked_at)}, .cancel = cancel}));
   for (const Impl::Set& set : sets) {
     for (const Ready& one : *set) {
       const double score = cosine(asked.front(), one.vector);

@@ -104,8 +104,9 @@ TEST_F(LifeTest, AnEpisodeDoesNotQuoteAnswersThatRepeatWhatWasSaid) {
             "gulls.");
   const EpisodeQuery query{
       .tenant = key("x").tenant, .owner = key("x").owner, .question = "Where does my dog Rex like to go?"};
-  const auto recalled = memory->episodic().recall(query).value();
-  for (const std::string& quote : recalled.at(0).quotes) EXPECT_THAT(quote, Not(HasSubstr("Noted")));
+  const std::vector<RecalledEpisode> recalled = memory->episodic().recall(query).value();
+  EXPECT_THAT(recalled.at(0).quotes, Not(IsEmpty()));
+  EXPECT_THAT(recalled.at(0).quotes, Not(testing::Contains(HasSubstr("Noted"))));
 }
 
 TEST_F(LifeTest, ClosingTwiceLeavesOneEpisode) {

@@ -1,5 +1,6 @@
 #include "tertulia/workflow/workflow_file.h"
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,9 +20,19 @@
 namespace tertulia {
 namespace {
 
+// Of every kind: which of them a kind has is in the guide.
+const std::vector<std::string> kWorkflowKeys = {
+    "name",           "kind",         "participants",    "context",          "review",
+    "aggregator",     "start",        "handoffs",        "autonomous_turns", "terminate_when",
+    "max_supersteps", "manager",      "manager_retries", "max_rounds",       "max_stalls",
+    "max_resets",     "ledger_tries", "plan_review",     "outputs",          "intermediate",
+    "edges"};
+
 class WorkflowFile {
  public:
-  WorkflowFile(const Json& file, const WorkflowParts& parts) : top_(file, "the file"), parts_(parts) {}
+  // `name` is the workflow's unless the file gives it one.
+  WorkflowFile(const Json& file, std::string name, const WorkflowParts& parts)
+      : top_(file, "the file"), parts_(parts), name_(std::move(name)) {}
 
   Result<Workflow> read() {
     static const Json none{JsonObject{}};
@@ -29,11 +40,11 @@ class WorkflowFile {
     const Json* agents = top_.optional("agents");
     const Json* workflows = top_.optional("workflows");
     const Json* participants = top_.optional("participants");
-    TERTULIA_TRY(top_.finish_strict());
+    TERTULIA_TRY(finish_table(top_, {"workflow", "agents", "workflows", "participants"}));
     JsonReader in(*workflow, "workflow");
     TERTULIA_TRY(read_agents(agents == nullptr ? none : *agents));
     TERTULIA_TRY(read_workflows(workflows == nullptr ? none : *workflows));
-    name_ = in.string_or("name", "workflow");
+    name_ = in.string_or("name", name_);
     const std::string kind = in.string_or("kind", "sequential");
     TERTULIA_TRY(
         one_of(kind, "the kind", {"sequential", "concurrent", "handoff", "group_chat", "magentic", "graph"}));
@@ -73,7 +84,7 @@ class WorkflowFile {
                              .tools = texts_in(in, "tools")};
       if (const Json* permissions = in.optional("permissions"); permissions != nullptr)
         declared.permissions = *permissions;
-      TERTULIA_TRY(in.finish_strict());
+      TERTULIA_TRY(finish_table(in, {"name", "instructions", "model", "tools", "permissions"}));
       Result<AgentDefinitionPtr> agent = parts_.agents(declared);
       if (!agent) return std::move(agent).error().in("agent '" + id + "'");
       agents_[id] = *std::move(agent);
@@ -87,7 +98,7 @@ class WorkflowFile {
       JsonReader in(form, "workflows." + id);
       const std::string file = in.required_string("file");
       const bool share = in.bool_or("share_session", false);
-      TERTULIA_TRY(in.finish_strict());
+      TERTULIA_TRY(finish_table(in, {"file", "share_session"}));
       if (!parts_.workflows)
         return Error(ErrorCode::kBadConfig, "workflows." + id + ": no other file can be had");
       Result<Workflow> inner = parts_.workflows(file);
@@ -157,7 +168,7 @@ class WorkflowFile {
     const std::string context = in.string_or("context", "full");
     TERTULIA_TRY(one_of(context, "the context", {"full", "last_agent", "delta"}));
     const std::vector<std::string> review = texts_in(in, "review");
-    TERTULIA_TRY(in.finish_strict());
+    TERTULIA_TRY(finish_table(in, kWorkflowKeys));
     SequentialBuilder builder(name_);
     builder.context(context_named(context));
     for (const Member& member : members_) {
@@ -172,7 +183,7 @@ class WorkflowFile {
 
   Result<Workflow> concurrent(JsonReader& in) const {
     const std::string summary = in.string_or("aggregator", {});
-    TERTULIA_TRY(in.finish_strict());
+    TERTULIA_TRY(finish_table(in, kWorkflowKeys));
     ConcurrentBuilder builder(name_);
     for (const Member& member : members_) builder.add(member.as_node());
     if (!summary.empty()) {
@@ -198,7 +209,7 @@ class WorkflowFile {
     builder.max_supersteps(supersteps_in(in));
     TERTULIA_TRY_AS(Termination over, termination(in));
     if (over) builder.terminate_when(std::move(over));
-    TERTULIA_TRY(in.finish_strict());
+    TERTULIA_TRY(finish_table(in, kWorkflowKeys));
     return builder.build();
   }
 
@@ -207,7 +218,7 @@ class WorkflowFile {
     const std::int64_t retries = in.int_or("manager_retries", 2, 0, 100);
     const std::int64_t rounds = in.int_or("max_rounds", 40, 1, 100'000);
     TERTULIA_TRY_AS(Termination over, termination(in));
-    TERTULIA_TRY(in.finish_strict());
+    TERTULIA_TRY(finish_table(in, kWorkflowKeys));
     GroupChatBuilder builder(name_);
     for (const Member& member : members_) builder.add(member.agent, member.options);
     builder.max_rounds(static_cast<std::uint64_t>(rounds));
@@ -231,7 +242,7 @@ class WorkflowFile {
     limits.ledger_tries = static_cast<std::uint32_t>(in.int_or("ledger_tries", 3, 1, 100));
     const bool review = in.bool_or("plan_review", false);
     TERTULIA_TRY_AS(AgentDefinitionPtr manager, find_agent(in.required_string("manager")));
-    TERTULIA_TRY(in.finish_strict());
+    TERTULIA_TRY(finish_table(in, kWorkflowKeys));
     MagenticBuilder builder(name_);
     builder.manager(std::move(manager)).limits(limits).plan_review(review);
     for (const Member& member : members_) builder.add(member.agent, member.options);
@@ -245,7 +256,7 @@ class WorkflowFile {
     if (const auto outputs = texts_in(in, "outputs"); !outputs.empty()) builder.output_from(outputs);
     builder.intermediate_from(texts_in(in, "intermediate")).max_supersteps(supersteps_in(in));
     for (const Json& form : in.array_or_empty("edges")) TERTULIA_TRY(add_edge(form, builder));
-    TERTULIA_TRY(in.finish_strict());
+    TERTULIA_TRY(finish_table(in, kWorkflowKeys));
     return builder.build();
   }
 
@@ -262,7 +273,7 @@ class WorkflowFile {
 
 Result<Workflow> read_workflow(std::string_view toml, const std::string& name, const WorkflowParts& parts) {
   TERTULIA_TRY_AS(const Json file, parse_toml(toml, name));
-  Result<Workflow> workflow = WorkflowFile(file, parts).read();
+  Result<Workflow> workflow = WorkflowFile(file, std::filesystem::path(name).stem().string(), parts).read();
   if (!workflow) return std::move(workflow).error().in(name);
   return workflow;
 }

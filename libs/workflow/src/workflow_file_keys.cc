@@ -64,6 +64,18 @@ std::vector<std::string> texts_in(JsonReader& in, std::string_view key) {
   return list;
 }
 
+Result<void> finish_table(JsonReader& in, const std::vector<std::string>& known) {
+  Result<void> finished = in.finish_strict();
+  if (finished || finished.error().code() != ErrorCode::kUnknownField) return finished;
+  const ErrorFact::Value* key = finished.error().fact("param");
+  const auto* name = key == nullptr ? nullptr : std::get_if<std::string>(key);
+  const std::string nearest = name == nullptr ? "" : did_you_mean(*name, known);
+  if (nearest.empty()) return finished;
+  std::string sentence = finished.error().message();
+  if (sentence.ends_with('.')) sentence.pop_back();
+  return Error(ErrorCode::kUnknownField, sentence + nearest).with("param", *name);
+}
+
 std::uint64_t supersteps_in(JsonReader& in) {
   return static_cast<std::uint64_t>(
       in.int_or("max_supersteps", static_cast<std::int64_t>(kMaxSupersteps), 1, 1'000'000));
@@ -116,7 +128,8 @@ Result<AgentNodeOptions> read_participant(const Json& form, const std::string& w
   options.on_failure.retries = static_cast<std::uint32_t>(in.int_or("retries", 0, 0, 1'000));
   options.on_failure.skip = in.bool_or("skip", false);
   options.run.extra_instructions = in.string_or("instructions", {});
-  TERTULIA_TRY(in.finish_strict());
+  TERTULIA_TRY(finish_table(in, {"context", "retention", "max_turns", "max_tokens", "roles", "thread",
+                                 "review", "silent", "retries", "skip", "instructions"}));
   return options;
 }
 

@@ -15,6 +15,9 @@ namespace tertulia {
 std::vector<std::string> texts_in(JsonReader& in, std::string_view key);
 std::uint64_t supersteps_in(JsonReader& in);
 
+// Ends reading a table; a key that is not known is named with the nearest of these.
+Result<void> finish_table(JsonReader& in, const std::vector<std::string>& known);
+
 // The text, if it is one of these; kBadConfig that names the nearest.
 Result<std::string> one_of(const std::string& text, std::string_view what,
                            const std::vector<std::string>& known);

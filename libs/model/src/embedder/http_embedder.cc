@@ -69,6 +69,8 @@ Result<std::vector<Vector>> vectors_in(std::string_view body, std::size_t count,
 struct EmbeddingReception {
   std::size_t count;
   std::size_t dimensions;
+  // "the embedder NAME at ADDRESS": an error is met far from where it was configured.
+  std::string who;
   CancelToken cancel;
   Done<std::vector<Vector>> done;
   HttpHead head{};
@@ -81,13 +83,19 @@ struct EmbeddingReception {
   }
 
   void end(const HttpEnd& end) {
-    if (end.how != HttpEnd::How::kComplete) return done(error_of_end(end, head.status == 200, cancel));
-    if (head.status != 200) return done(error_of_status(head, body, real_env().clock().now()));
-    Result<std::vector<Vector>> vectors = vectors_in(body, count, dimensions);
-    if (!vectors && vectors.error().code() != ErrorCode::kBadStream) {
-      return done(bad_stream("the provider's answer is not JSON: " + vectors.error().message()));
-    }
+    Result<std::vector<Vector>> vectors = result(end);
+    if (!vectors) return done(std::move(vectors).error().in(who));
     done(std::move(vectors));
+  }
+
+ private:
+  Result<std::vector<Vector>> result(const HttpEnd& end) const {
+    if (end.how != HttpEnd::How::kComplete) return error_of_end(end, head.status == 200, cancel);
+    if (head.status != 200) return error_of_status(head, body, real_env().clock().now());
+    Result<std::vector<Vector>> vectors = vectors_in(body, count, dimensions);
+    if (!vectors && vectors.error().code() != ErrorCode::kBadStream)
+      return bad_stream("the answer is not JSON: " + vectors.error().message());
+    return vectors;
   }
 };
 
@@ -119,8 +127,9 @@ class HttpEmbedder final : public Embedder {
                      .idle_timeout = provider.idle_timeout};
     for (const auto& [name, value] : provider.headers) http.headers.push_back({name, value});
     if (provider.key) http.secret_headers.push_back({"Authorization", "Bearer ", provider.key});
-    auto reception = std::make_shared<EmbeddingReception>(
-        EmbeddingReception{call.texts.size(), options_.dimensions, call.cancel, std::move(done)});
+    auto reception = std::make_shared<EmbeddingReception>(EmbeddingReception{
+        call.texts.size(), options_.dimensions,
+        "the embedder '" + options_.model + "' at " + provider.base_url, call.cancel, std::move(done)});
     client_->send(std::move(http),
                   {.on_head = [reception](const HttpHead& head) -> Result<void> {
                      reception->head = head;

@@ -69,6 +69,8 @@ struct EpisodeQuery {
   std::optional<SessionId> except{};
   // Lines of the episodes that are nearest to the question, quoted with them. 0: none.
   std::size_t quotes = 3;
+  // Set when nobody waits any more.
+  CancelToken cancel{};
 };
 
 struct RecalledEpisode {

@@ -2,12 +2,14 @@
 // facts unless he makes one of these.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tertulia/base/clock.h"
 #include "tertulia/base/result.h"
 #include "tertulia/conversation/message.h"
 #include "tertulia/memory/collection.h"
@@ -25,6 +27,8 @@ struct ExtractionBudget {
   Tokens tokens{4'000};
   // Of one answer. Default: 500.
   std::uint32_t output_tokens = 500;
+  // How long one answer may take, retries included. Default: 30 s.
+  Duration patience = std::chrono::seconds(30);
 };
 
 // The model is shown what users said, nothing else: neither tools nor assistants write memory through it.

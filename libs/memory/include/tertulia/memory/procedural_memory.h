@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tertulia/base/cancellation.h"
 #include "tertulia/base/clock.h"
 #include "tertulia/base/env.h"
 #include "tertulia/base/id.h"
@@ -85,7 +86,8 @@ class ProceduralMemory {
   // The approved procedure that fits best, of the agent's and of all agents': the first whose pattern is
   // found, else the nearest in meaning if that is at least `min_score`.
   Result<std::optional<MatchedProcedure>> match(const TenantId& tenant, const AgentId& agent,
-                                                std::string_view message, double min_score);
+                                                std::string_view message, double min_score,
+                                                const CancelToken& cancel = {});
 
  private:
   struct Impl;
