@@ -87,10 +87,27 @@ const tests = {
     const panel = page.getByRole('tabpanel');
     const kept = panel.locator('.recalled[data-fate=kept]');
     await kept.getByText('The shop opens at nine').waitFor();
+    await panel.getByText('left out: not near enough').waitFor();
     await judge(page, 'recalled');
     await kept.getByRole('link', { name: 'manual.md › Opening hours' }).click();
     await page.getByRole('heading', { name: 'Memory', level: 1 }).waitFor();
     await page.getByText('manual.md').waitFor();
+  },
+
+  async 'code and answers are copied as they were written'({ base, model, window }) {
+    const { context, tab } = await window();
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const page = await tab();
+    await open(page, base);
+    model.plan('Like **this**:\n\n```python\nprint("ça")\n```');
+    await say(page, 'How?');
+    await answered(page, 'Like this');
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await page.getByRole('button', { name: 'Copy code' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.equal(await copied(), 'print("ça")\n');
+    await page.getByRole('button', { name: 'Copy answer' }).click();
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith('Like **this**'));
   },
 
   async 'a conversation that is not there, and texts from the right, are shown as they are meant'({ base, model, window }) {
