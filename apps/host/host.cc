@@ -79,6 +79,8 @@ Host::~Host() {
 
 Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions options) {
   std::unique_ptr<Host> host(new Host);
+  host->config_ = config;
+  host->options_ = options;
   TERTULIA_TRY_AS(host->plan_, plan_host(config, options.environment, *options.env));
   TERTULIA_TRY_AS(ConfiguredStore open, open_configured_store(config, options.need, *options.env));
   host->directory_ = open.directory;
@@ -88,9 +90,9 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
   TERTULIA_TRY_AS(host->engine_,
                   Engine::open({.store = host->store_, .env = options.env, .recover = options.recover}));
   host->mcp_ = std::make_unique<McpPool>(options.environment);
-  host->make_agents(config, options);
+  host->make_agents();
   if (options.reap) host->reaper_ = std::make_unique<Reaper>(host->memory_);
-  if (options.serve) TERTULIA_TRY(host->open_desks(options));
+  if (options.serve) TERTULIA_TRY(host->open_desks());
   return host;
 }
 
@@ -123,17 +125,16 @@ Result<void> Host::open_memory(const Config& config, const HostOptions& options)
   return {};
 }
 
-Result<void> Host::open_desks(const HostOptions& options) {
-  jobs_ = std::make_unique<IngestJobs>(*semantic_, *store_, *options.env);
+Result<void> Host::open_desks() {
+  jobs_ = std::make_unique<IngestJobs>(*semantic_, *store_, *options_.env);
   WorkflowDesk::Workflows workflows;
   std::map<std::string, WorkflowFile> files;
   for (const auto& [name, source] : plan_.workflows) {
-    Result<WorkflowFile> file = WorkflowFile::read(source, plan_, options.environment, *options.env,
-                                                   [this](const std::string& id) { return agent(id); });
+    Result<WorkflowFile> file = WorkflowFile::read(source, workflow_agents(), *options_.env);
     workflows.emplace(name, file ? Result<Workflow>(file->workflow()) : Result<Workflow>(file.error()));
     if (file) files.emplace(name, *std::move(file));
   }
-  TERTULIA_TRY_AS(const HandleKey handles, open_secret(*options.env, directory_, "handle.key"));
+  TERTULIA_TRY_AS(const HandleKey handles, open_secret(*options_.env, directory_, "handle.key"));
   TERTULIA_TRY_AS(workflows_, WorkflowDesk::open(engine_, std::move(workflows), handles));
   workflows_->set_maker([files = std::move(files)](const std::string& name, const ChangeAgent& change) {
     return files.at(name).make(change);
@@ -141,10 +142,12 @@ Result<void> Host::open_desks(const HostOptions& options) {
   return {};
 }
 
-void Host::make_agents(const Config& config, const HostOptions& options) {
+void Host::make_agents() {
   for (const auto& [name, plan] : plan_.agents) {
-    if (options.only && *options.only != name) continue;
-    agents_.emplace(name, make_agent(config, options, plan));
+    if (options_.only && *options_.only != name) continue;
+    Result<std::shared_ptr<AgentDefinition>> agent = make_agent(plan);
+    if (agent) (*agent)->memory = memory_;
+    agents_.emplace(name, agent ? Result<AgentDefinitionPtr>(*agent) : std::move(agent).error());
   }
   mcp_->connect();
   // Recovery begins when an agent is added, and needs all of its tools.
@@ -154,22 +157,33 @@ void Host::make_agents(const Config& config, const HostOptions& options) {
   }
 }
 
-Result<AgentDefinitionPtr> Host::make_agent(const Config& config, const HostOptions& options,
-                                            const AgentPlan& plan) {
+WorkflowAgents Host::workflow_agents() {
+  WorkflowAgents agents;
+  agents.declared = [this](const WorkflowSource& source,
+                           const DeclaredAgent& declared) -> Result<AgentDefinitionPtr> {
+    TERTULIA_TRY_AS(const AgentPlan plan, plan_declared(config_, plan_, source, declared, *options_.env));
+    TERTULIA_TRY_AS(AgentDefinitionPtr agent, make_agent(plan));
+    mcp_->connect();
+    return agent;
+  };
+  agents.known = [this](const std::string& id) { return agent(id); };
+  return agents;
+}
+
+Result<std::shared_ptr<AgentDefinition>> Host::make_agent(const AgentPlan& plan) {
   auto definition = std::make_shared<AgentDefinition>();
   definition->spec = plan.spec;
   definition->permissions = plan.permissions;
-  if (options.unattended) definition->permissions->unattended = true;
+  if (options_.unattended) definition->permissions->unattended = true;
   definition->tools = std::make_shared<ToolRegistry>();
   TERTULIA_TRY_AS(definition->middleware, make_middleware(plan.middleware));
   for (const MiddlewarePtr& middleware : definition->middleware) {
     for (const ToolPtr& tool : middleware->tools()) TERTULIA_TRY(definition->tools->add(tool));
   }
-  definition->memory = memory_;
-  definition->middleware.insert(definition->middleware.begin(), options.middleware.begin(),
-                                options.middleware.end());
+  definition->middleware.insert(definition->middleware.begin(), options_.middleware.begin(),
+                                options_.middleware.end());
   const std::string where = "agent '" + plan.spec.id.text() + "'";
-  auto model = configured_model(plan_, plan.spec.model, options.environment, *options.env);
+  auto model = configured_model(plan_, plan.spec.model, options_.environment, *options_.env);
   if (!model) return std::move(model).error().in(where);
   definition->model = model->model;
   definition->model_name = model->name;
@@ -181,10 +195,10 @@ Result<AgentDefinitionPtr> Host::make_agent(const Config& config, const HostOpti
       mcp_->attach(server, definition->tools);
       continue;
     }
-    auto added = add_tool(*definition->tools, tool, config, *options.env);
+    auto added = add_tool(*definition->tools, tool, config_, *options_.env);
     if (!added) return std::move(added).error().in(where);
   }
-  return AgentDefinitionPtr(std::move(definition));
+  return definition;
 }
 
 Result<AgentDefinitionPtr> Host::agent(std::string_view name) const {

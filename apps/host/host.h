@@ -33,6 +33,7 @@ class Memory;
 class Reaper;
 class SemanticMemory;
 class WorkflowDesk;
+struct WorkflowAgents;
 
 struct HostOptions {
   Environment environment = process_environment();
@@ -70,6 +71,9 @@ class Host {
   Result<AgentDefinitionPtr> agent(std::string_view name) const;
   // In the order of their names.
   std::vector<std::string> agents() const;
+  // For the files of workflows: agents that they declare have the models, tools and MCP servers of the
+  // configuration and the permissions that they name, and remember nothing beside their conversation.
+  WorkflowAgents workflow_agents();
 
   const std::shared_ptr<Engine>& engine() const { return engine_; }
   // What the agents remember beside the conversation they are in.
@@ -93,11 +97,12 @@ class Host {
  private:
   Host() = default;
   Result<void> open_memory(const Config& config, const HostOptions& options);
-  Result<void> open_desks(const HostOptions& options);
-  void make_agents(const Config& config, const HostOptions& options);
-  Result<AgentDefinitionPtr> make_agent(const Config& config, const HostOptions& options,
-                                        const AgentPlan& plan);
+  Result<void> open_desks();
+  void make_agents();
+  Result<std::shared_ptr<AgentDefinition>> make_agent(const AgentPlan& plan);
 
+  Config config_;
+  HostOptions options_;
   HostPlan plan_;
   std::shared_ptr<Store> store_;
   SqliteStore* sqlite_ = nullptr;

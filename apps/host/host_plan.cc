@@ -52,6 +52,25 @@ Json json_of(const ConfigNode& node) {
   return std::visit(Maker(), node.value);
 }
 
+// What stands in the file of a workflow, which is read as JSON.
+ConfigNode node_of(const Json& json, const std::string& origin) {
+  ConfigNode node{.origin = origin};
+  if (const bool* flag = json.as_bool()) node.value = *flag;
+  if (json.as_int()) node.value = *json.as_int();
+  if (json.as_string() != nullptr) node.value = *json.as_string();
+  if (const JsonArray* array = json.as_array()) {
+    ConfigNode::List list;
+    for (const Json& each : *array) list.push_back(node_of(each, origin));
+    node.value = std::move(list);
+  }
+  if (const JsonObject* object = json.as_object()) {
+    Members members;
+    for (const auto& [name, each] : *object) members.emplace_back(name, node_of(each, origin));
+    node.value = std::move(members);
+  }
+  return node;
+}
+
 class Planner {
  public:
   Planner(const Config& config, const Environment& environment, Env& env)
@@ -67,6 +86,14 @@ class Planner {
     check_tool_settings();
     if (!problems_.empty()) return bad_config(std::move(problems_));
     return std::move(plan_);
+  }
+
+  Result<AgentPlan> declared(const HostPlan& plan, const std::string& name, const ConfigNode& node) {
+    plan_.mcp = plan.mcp;
+    plan_agent(name, node);
+    check_tool_settings();
+    if (!problems_.empty()) return bad_config(std::move(problems_));
+    return std::move(plan_.agents.at(name));
   }
 
  private:
@@ -335,6 +362,23 @@ void explain_node(const std::string& key, const ConfigNode& node, std::vector<Ex
 
 Result<HostPlan> plan_host(const Config& config, const Environment& environment, Env& env) {
   return Planner(config, environment, env).plan();
+}
+
+Result<AgentPlan> plan_declared(const Config& config, const HostPlan& plan, const WorkflowSource& source,
+                                const DeclaredAgent& declared, Env& env) {
+  ConfigNode node{.origin = source.file.string()};
+  Members members;
+  if (!declared.permissions.is_null())
+    members.emplace_back("permissions", node_of(declared.permissions, node.origin));
+  ConfigNode::List tools;
+  for (const std::string& tool : declared.tools) tools.push_back({.value = tool, .origin = node.origin});
+  members.emplace_back("tools", ConfigNode{.value = std::move(tools), .origin = node.origin});
+  node.value = std::move(members);
+  TERTULIA_TRY_AS(AgentPlan made, Planner(config, {}, env).declared(plan, declared.id, node));
+  made.spec.name = declared.name;
+  made.spec.system_prompt = declared.instructions;
+  made.spec.model = declared.model.empty() ? source.model : declared.model;
+  return made;
 }
 
 std::vector<ExplainedSetting> explain_tables(const Config& config) {

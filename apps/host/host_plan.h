@@ -11,6 +11,7 @@
 #include "tertulia/base/env.h"
 #include "tertulia/model/model_catalog.h"
 #include "tertulia/tools/mcp_config.h"
+#include "tertulia/workflow/workflow_file.h"
 
 #include "agent_keys.h"
 
@@ -33,6 +34,12 @@ struct HostPlan {
 
 // kBadConfig with every problem, each with its place, its key and the nearest known name.
 Result<HostPlan> plan_host(const Config& config, const Environment& environment, Env& env = real_env());
+
+// An agent that the file of a workflow declares, with the tools and permissions that [agents.NAME] may have.
+// `source` names the file in what is wrong with it, and the model if it names none. kBadConfig with every
+// problem.
+Result<AgentPlan> plan_declared(const Config& config, const HostPlan& plan, const WorkflowSource& source,
+                                const DeclaredAgent& declared, Env& env = real_env());
 
 // What is set in the tables, as `config explain` shows it. Secrets are not shown.
 std::vector<ExplainedSetting> explain_tables(const Config& config);

@@ -32,9 +32,13 @@ void McpPool::attach(const std::string& name, std::shared_ptr<ToolRegistry> regi
 
 void McpPool::connect() {
   std::vector<std::pair<std::string, McpServer*>> servers;
+  std::vector<std::string> all;
   {
     MutexLock lock(mutex_);
-    for (auto& [name, entry] : entries_) servers.emplace_back(name, entry.server.get());
+    for (auto& [name, entry] : entries_) {
+      all.push_back(name);
+      if (!std::exchange(entry.connecting, true)) servers.emplace_back(name, entry.server.get());
+    }
   }
   std::latch left(static_cast<std::ptrdiff_t>(servers.size()));
   for (const auto& [id, server] : servers) {
@@ -48,7 +52,7 @@ void McpPool::connect() {
     });
   }
   left.wait();
-  for (const auto& [name, server] : servers) publish(name);
+  for (const std::string& name : all) publish(name);
 }
 
 void McpPool::publish(const std::string& name) {

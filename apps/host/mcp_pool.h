@@ -19,13 +19,13 @@ class McpPool {
   McpPool(const McpPool&) = delete;
   McpPool& operator=(const McpPool&) = delete;
 
-  // Before connect().
+  // It is connected by the next connect().
   void add(const McpConfig& config);
   // Its tools are put into `registry`, and follow what the server says of them.
   void attach(const std::string& name, std::shared_ptr<ToolRegistry> registry);
 
-  // Connects all at once, and waits until each is there or has failed. One that failed is a warning, and its
-  // tools are missing: an agent can do its other work.
+  // Connects all at once that were added since the last time, and waits until each is there or has failed.
+  // One that failed is a warning, and its tools are missing: an agent can do its other work.
   void connect();
 
   std::vector<std::string> warnings() const;
@@ -37,6 +37,7 @@ class McpPool {
     std::vector<std::shared_ptr<ToolRegistry>> registries;
     // What is in the registries now.
     std::vector<ToolPtr> published;
+    bool connecting = false;
   };
   void publish(const std::string& name);
 

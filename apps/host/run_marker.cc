@@ -112,6 +112,26 @@ Result<std::vector<RunMarker>> read_markers(Store& store) {
   return markers;
 }
 
+Result<void> forget_runs(Store& store, const SessionKey& session) {
+  const SessionKey runs = runs_session(session.tenant, session.owner);
+  Note note_of{.key = runs, .conditions = {}, .changes = {}};
+  for (const RecordKind kind : {RecordKind::kSubmission, RecordKind::kJournal}) {
+    RecordQuery query{
+        .tenant = runs.tenant, .owner = runs.owner, .session = runs.session, .kind = kind, .limit = 1'000};
+    do {
+      Result<RecordPage> page = read_records(store, query);
+      if (!page && page.error().code() == ErrorCode::kNoSession) return {};
+      if (!page) return std::move(page).error();
+      for (const StoredRecord& stored : page->records) {
+        TERTULIA_TRY_AS(const RunMarker marker, parse_marker(runs, stored.record.payload));
+        if (marker.key == session) note_of.changes.emplace_back(DropRecords{.stream = stored.record.stream});
+      }
+      query.cursor = std::move(page->next);
+    } while (!query.cursor.empty());
+  }
+  return note_of.changes.empty() ? Result<void>() : note(store, std::move(note_of));
+}
+
 std::string to_text(const std::vector<Event>& events, const Result<std::string>* outcome) {
   std::string text;
   JsonWriter out(text);

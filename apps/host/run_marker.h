@@ -47,6 +47,10 @@ Result<RunMarker> parse_marker(const SessionKey& runs, std::string_view text);
 // Those of every tenant. Blocks.
 Result<std::vector<RunMarker>> read_markers(Store& store);
 
+// Drops what was noted of runs in `session`, with the words they were begun with: before it is erased.
+// Blocks.
+Result<void> forget_runs(Store& store, const SessionKey& session);
+
 // A batch of events as it is stored.
 struct StoredEvents {
   std::vector<Event> events;

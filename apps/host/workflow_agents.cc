@@ -1,35 +1,9 @@
 #include "workflow_agents.h"
 
-#include <memory>
 #include <utility>
-
-#include "tertulia/tools/builtin_tools.h"
-#include "tertulia/workflow/workflow_file.h"
-
-#include "host.h"
 
 namespace tertulia {
 namespace {
-
-Result<AgentDefinitionPtr> make_agent(const DeclaredAgent& declared, const WorkflowSource& source,
-                                      const HostPlan& plan, const Environment& environment, Env& env) {
-  const std::string& name = declared.model.empty() ? source.model : declared.model;
-  TERTULIA_TRY_AS(const ConfiguredModel model, configured_model(plan, name, environment, env));
-  auto agent = std::make_shared<AgentDefinition>();
-  TERTULIA_TRY_AS(agent->spec.id, AgentId::parse(declared.id));
-  agent->spec.name = declared.name;
-  agent->spec.system_prompt = declared.instructions;
-  agent->spec.tools = declared.tools;
-  agent->spec.model = model.name;
-  agent->model = model.model;
-  agent->model_name = model.name;
-  agent->tools = std::make_shared<ToolRegistry>();
-  ToolRegistry all;
-  TERTULIA_TRY(all.add(builtin_tools(env.clock())));
-  TERTULIA_TRY_AS(const ToolSetPtr wanted, all.snapshot()->only(declared.tools));
-  for (const ToolEntry& entry : wanted->entries()) TERTULIA_TRY(agent->tools->add(entry.tool));
-  return AgentDefinitionPtr(std::move(agent));
-}
 
 // How deep files may name others.
 constexpr int kMaxDepth = 8;
@@ -38,7 +12,7 @@ constexpr int kMaxDepth = 8;
 struct FileSources {
   std::function<Result<std::string>(const Path&)> text;
   std::function<Result<AgentDefinitionPtr>(const Path&, const DeclaredAgent&)> agent;
-  KnownAgents known;
+  std::function<Result<AgentDefinitionPtr>(const std::string& id)> known;
 };
 
 Result<Workflow> make_workflow(const Path& file, const FileSources& sources, int depth) {
@@ -59,8 +33,8 @@ Result<Workflow> make_workflow(const Path& file, const FileSources& sources, int
 
 }  // namespace
 
-Result<WorkflowFile> WorkflowFile::read(const WorkflowSource& source, const HostPlan& plan,
-                                        const Environment& environment, Env& env, const KnownAgents& known) {
+Result<WorkflowFile> WorkflowFile::read(const WorkflowSource& source, const WorkflowAgents& agents,
+                                        Env& env) {
   WorkflowFile read;
   read.file_ = source.file;
   FileSources sources;
@@ -70,13 +44,13 @@ Result<WorkflowFile> WorkflowFile::read(const WorkflowSource& source, const Host
     return text;
   };
   sources.agent = [&](const Path& file, const DeclaredAgent& declared) -> Result<AgentDefinitionPtr> {
-    TERTULIA_TRY_AS(AgentDefinitionPtr agent, make_agent(declared, source, plan, environment, env));
+    TERTULIA_TRY_AS(AgentDefinitionPtr agent,
+                    agents.declared({.file = file, .model = source.model}, declared));
     read.agents_.insert_or_assign(std::pair(file, declared.id), agent);
     return agent;
   };
   sources.known = [&](const std::string& id) -> Result<AgentDefinitionPtr> {
-    if (!known) return Error(ErrorCode::kNotFound, "there is no agent '" + id + "'");
-    TERTULIA_TRY_AS(AgentDefinitionPtr agent, known(id));
+    TERTULIA_TRY_AS(AgentDefinitionPtr agent, agents.known(id));
     read.known_.insert_or_assign(id, agent);
     return agent;
   };
@@ -96,12 +70,6 @@ Result<Workflow> WorkflowFile::make(const ChangeAgent& change) const {
     return change(found->second);
   };
   return make_workflow(file_, sources, 0);
-}
-
-Result<Workflow> load_workflow(const WorkflowSource& source, const HostPlan& plan,
-                               const Environment& environment, Env& env, const KnownAgents& known) {
-  TERTULIA_TRY_AS(const WorkflowFile file, WorkflowFile::read(source, plan, environment, env, known));
-  return file.workflow();
 }
 
 }  // namespace tertulia

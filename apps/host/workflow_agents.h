@@ -1,5 +1,4 @@
-// A workflow from its file, with agents that have the models of the configuration. The command line and the
-// server share it.
+// A workflow from its file. The command line and the server share it.
 #pragma once
 
 #include <functional>
@@ -17,17 +16,22 @@
 
 namespace tertulia {
 
-// The agents of the configuration, which a file may name without declaring them. kNotFound. None: none.
-using KnownAgents = std::function<Result<AgentDefinitionPtr>(const std::string& id)>;
+// What is made of the agents of a file.
+struct WorkflowAgents {
+  // Those that it declares; `source` is the file, with the model for those that name none.
+  std::function<Result<AgentDefinitionPtr>(const WorkflowSource& source, const DeclaredAgent&)> declared;
+  // Those of the configuration, which it may name without declaring them. kNotFound.
+  std::function<Result<AgentDefinitionPtr>(const std::string& id)> known;
+};
 using ChangeAgent = std::function<AgentDefinitionPtr(const AgentDefinitionPtr&)>;
 
 // A file of a workflow, and those that it names beside it, as they were when they were read: the workflow can
 // be made of them again, for agents that differ in what they are not known by.
 class WorkflowFile {
  public:
-  // kNotFound if there is no such file; errors of read_workflow and of the models.
-  static Result<WorkflowFile> read(const WorkflowSource& source, const HostPlan& plan,
-                                   const Environment& environment, Env& env, const KnownAgents& known);
+  // kNotFound if there is no such file; errors of read_workflow and of the agents.
+  static Result<WorkflowFile> read(const WorkflowSource& source, const WorkflowAgents& agents,
+                                   Env& env = real_env());
 
   // Errors of read_workflow.
   Result<Workflow> make(const ChangeAgent& change) const;
@@ -43,9 +47,5 @@ class WorkflowFile {
   std::map<std::string, AgentDefinitionPtr> known_;
   std::optional<Workflow> workflow_;
 };
-
-// The workflow of a file. Errors of WorkflowFile.
-Result<Workflow> load_workflow(const WorkflowSource& source, const HostPlan& plan,
-                               const Environment& environment, Env& env, const KnownAgents& known);
 
 }  // namespace tertulia

@@ -135,10 +135,23 @@ const tests = {
     speech.say(`${rich}The end.`).end();
     await answered(page, 'The end.');
     await page.locator('.hljs-keyword').first().waitFor({ state: 'attached' });
-    await page.waitForFunction(() => {
-      const box = document.querySelector('.thread');
-      return box.scrollHeight - box.scrollTop - box.clientHeight < 2;
-    });
+    const atEnd = () =>
+      page.waitForFunction(() => {
+        const box = document.querySelector('.thread');
+        return box.scrollHeight - box.scrollTop - box.clientHeight < 2;
+      });
+    await atEnd();
+    // Also where rows of another height come in, as on a branch that has just begun.
+    await say(page, 'And?');
+    await answered(page, 'You said: And?');
+    await atEnd();
+    await page.locator('.said').last().hover();
+    await page.getByRole('button', { name: 'Edit message' }).last().click();
+    await page.getByRole('textbox', { name: 'Edit message' }).fill('Or?');
+    await page.keyboard.press('Enter');
+    await answered(page, 'You said: Or?');
+    await page.locator('.switcher', { hasText: '2/2' }).waitFor();
+    await atEnd();
     const more = model.speech().say('First.\n\n');
     await say(page, 'More');
     await live(page, 'First.');

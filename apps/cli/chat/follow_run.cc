@@ -1,6 +1,7 @@
 #include "follow_run.h"
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <thread>
@@ -112,19 +113,21 @@ struct Choice {
   std::string_view words;
 };
 constexpr Choice kChoices[] = {
-    {'o', Answer::Choice::kOnce, "allowed once"},
+    {'y', Answer::Choice::kOnce, "allowed once"},
+    {'n', Answer::Choice::kDeny, "denied"},
     {'a', Answer::Choice::kAlways, "always allowed in this session"},
     {'e', Answer::Choice::kAlwaysExactly, "exactly this is always allowed in this session"},
-    {'d', Answer::Choice::kDeny, "denied"},
-    {'n', Answer::Choice::kAlwaysDeny, "never allowed in this session"},
+    {'x', Answer::Choice::kAlwaysDeny, "never allowed in this session"},
 };
+// One key answers, yet many type Enter behind it: one that comes so soon does not answer the next question.
+constexpr auto kStrayEnter = std::chrono::seconds(1);
 
 std::string choices_line(bool colour) {
   const auto key = [&](const char* letter) {
     return colour ? "\x1b[1;36m" + std::string(letter) + "\x1b[0m" : "[" + std::string(letter) + "]";
   };
-  return key("o") + " once  " + key("a") + " always  " + key("e") + " always exactly this  " + key("d") +
-         " deny  " + key("n") + " never";
+  return key("y") + " yes, once  " + key("n") + " no (Enter)  " + key("a") + " always  " + key("e") +
+         " always just this  " + key("x") + " never";
 }
 
 class Follower {
@@ -173,13 +176,17 @@ class Follower {
   void answer() {
     const std::optional<char> key = QuietKeyboard::key();
     if (!key) return;
-    // Escape and Ctrl-D are a no, which is what a terminal that has gone away says too.
-    const char meant = *key == '\x1b' || *key == '\4' ? 'd' : *key;
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_enter = *key == '\r' || *key == '\n';
+    if (is_enter && answered_ && now - *answered_ < kStrayEnter) return;
+    // Enter, Escape and Ctrl-D are a no, which is what a terminal that has gone away says too.
+    const char meant = is_enter || *key == '\x1b' || *key == '\4' ? 'n' : *key;
     for (const Choice& choice : kChoices) {
       if (choice.key != (meant | 0x20)) continue;
       const Result<void> given = engine_.answer(key_, question_, {.choice = choice.choice});
       view_.answered(given ? std::string(choice.words) : given.error().message());
       question_.clear();
+      answered_ = now;
       return;
     }
   }
@@ -191,6 +198,8 @@ class Follower {
   std::shared_ptr<Mailbox> box_ = std::make_shared<Mailbox>();
   // The id of what is asked now; empty if nothing is.
   std::string question_;
+  // When a key answered last.
+  std::optional<std::chrono::steady_clock::time_point> answered_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "host/configured_memory.h"
+#include "host/run_marker.h"
 #include "open_store.h"
 #include "settings.h"
 #include "words.h"
@@ -190,6 +191,7 @@ Result<void> erase_all(const EraseOptions& options, const Context& context) {
     TERTULIA_TRY(load_session(memory->store(), key));
     TERTULIA_TRY(confirm(context, "Erase session '" + options.session + "' and what was remembered from it?",
                          options.yes));
+    TERTULIA_TRY(forget_runs(memory->store(), key));
     TERTULIA_TRY_AS(const ErasedMemory report, memory->erase_session(key));
     show(context.out, report);
     return {};

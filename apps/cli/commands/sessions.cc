@@ -7,11 +7,13 @@
 #include "tertulia/base/env.h"
 #include "tertulia/conversation/branch_rules.h"
 #include "tertulia/conversation/json_forms.h"
+#include "tertulia/store/inner_sessions.h"
 
 #include "branch_tree.h"
 #include "commands.h"
 #include "commands/sessions_transfer.h"
 #include "history.h"
+#include "host/run_marker.h"
 #include "open_store.h"
 #include "words.h"
 
@@ -247,8 +249,8 @@ Result<void> delete_sessions(const std::vector<std::string>& names, bool yes, co
       names.size() == 1 ? "session '" + names.front() + "'" : counted(names.size(), "session");
   TERTULIA_TRY(confirm(context, "Delete " + what + " for ever?", yes));
   for (const SessionKey& key : keys) {
-    TERTULIA_TRY_AS(const EraseReport report,
-                    erase(*open, {.tenant = key.tenant, .owner = key.owner, .session = key.session}));
+    TERTULIA_TRY(forget_runs(*open, key));
+    TERTULIA_TRY_AS(const EraseReport report, erase_with_inner(*open, key));
     if (context.out.json) {
       context.out.line(to_text(JsonObject{{"deleted", key.session.text()},
                                           {"branches", report.branches},

@@ -32,20 +32,32 @@ struct WorkflowArguments {
   bool show_internal = false;
 };
 
-// To draw it: agents of the configuration have a name, and nothing else is made of them.
+// To draw it: agents have a name, and nothing else is made of them.
 Result<Workflow> load_drawing(const Context& context, const WorkflowArguments& options) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   const Environment environment = process_environment();
   TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, environment));
-  const KnownAgents known = [&plan](const std::string& id) -> Result<AgentDefinitionPtr> {
+  const auto named = [](const AgentPlan& agent_plan) {
+    auto agent = std::make_shared<AgentDefinition>();
+    agent->spec = agent_plan.spec;
+    agent->tools = std::make_shared<ToolRegistry>();
+    return agent;
+  };
+  WorkflowAgents agents;
+  agents.declared = [&](const WorkflowSource& source,
+                        const DeclaredAgent& declared) -> Result<AgentDefinitionPtr> {
+    TERTULIA_TRY_AS(const AgentPlan agent, plan_declared(config, plan, source, declared));
+    TERTULIA_TRY(configured_model(plan, agent.spec.model, environment));
+    return AgentDefinitionPtr(named(agent));
+  };
+  agents.known = [&](const std::string& id) -> Result<AgentDefinitionPtr> {
     const auto found = plan.agents.find(id);
     if (found == plan.agents.end()) return Error(ErrorCode::kNotFound, "there is no agent '" + id + "'");
-    auto agent = std::make_shared<AgentDefinition>();
-    agent->spec = found->second.spec;
-    agent->tools = std::make_shared<ToolRegistry>();
-    return AgentDefinitionPtr(std::move(agent));
+    return AgentDefinitionPtr(named(found->second));
   };
-  return load_workflow({.file = options.file, .model = options.model}, plan, environment, real_env(), known);
+  TERTULIA_TRY_AS(const WorkflowFile file,
+                  WorkflowFile::read({.file = options.file, .model = options.model}, agents));
+  return file.workflow();
 }
 
 Result<std::unique_ptr<WorkflowEngine>> open_workflows(const Context& context, Need need) {
@@ -69,13 +81,11 @@ Result<Opened> open_file(const Context& context, const WorkflowArguments& option
   TERTULIA_TRY(load_drawing(context, options));
   TERTULIA_TRY_AS(std::unique_ptr<Host> host,
                   Host::open(config, {.need = need, .unattended = true, .recover = false}));
+  TERTULIA_TRY_AS(const WorkflowFile file, WorkflowFile::read({.file = options.file, .model = options.model},
+                                                              host->workflow_agents()));
   for (const std::string& warning : host->warnings()) std::cerr << "tertulia: " << warning << "\n";
-  TERTULIA_TRY_AS(
-      Workflow workflow,
-      load_workflow({.file = options.file, .model = options.model}, host->plan(), process_environment(),
-                    real_env(), [&host](const std::string& id) { return host->agent(id); }));
   TERTULIA_TRY_AS(auto workflows, WorkflowEngine::open({.engine = host->engine()}));
-  return Opened{std::move(host), std::move(workflow), std::move(workflows)};
+  return Opened{std::move(host), file.workflow(), std::move(workflows)};
 }
 
 // A run by its id, in whatever session of the owner.

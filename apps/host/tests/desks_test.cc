@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "tertulia/conversation/branch_rules.h"
+#include "tertulia/store/memory_store.h"
 
 #include "host/collections.h"
 #include "host/ingest_record.h"
+#include "host/own_session.h"
 #include "host/run_marker.h"
 #include "host/tracked_run.h"
 
@@ -88,6 +90,31 @@ TEST(RunMarker, IsReadAsItWasWritten) {
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(to_text(*read), to_text(marker));
   EXPECT_EQ(read->key, marker.key);
+}
+
+TEST(RunMarker, WhatWasNotedOfRunsIsForgottenWithTheirSession) {
+  const auto store = open_memory_store();
+  const SessionKey runs = runs_session(kAcme, kAna);
+  const auto forget = [&](const char* session) {
+    return forget_runs(*store, {kAcme, kAna, *SessionId::parse(session)});
+  };
+  EXPECT_TRUE(forget("a")) << "nothing was noted yet";
+  ASSERT_TRUE(put_own_session(*store, runs, Time{}));
+  Note noted{.key = runs, .conditions = {}, .changes = {}};
+  for (const char* session : {"a", "b"}) {
+    const RunMarker marker{.key = {kAcme, kAna, *SessionId::parse(session)}, .run = session, .message = "Hi"};
+    for (const StreamId& stream : {marker_stream(session), run_key_stream(session)})
+      noted.changes.emplace_back(AddRecord{{.stream = stream, .number = 1, .payload = to_text(marker)}});
+  }
+  ASSERT_TRUE(note(*store, std::move(noted)));
+  ASSERT_TRUE(forget("a"));
+  std::vector<std::string> left;
+  for (const RecordKind kind : {RecordKind::kJournal, RecordKind::kSubmission}) {
+    for (const StoredRecord& stored :
+         read_records(*store, {.tenant = kAcme, .owner = kAna, .kind = kind})->records)
+      left.push_back(stored.record.stream.scope);
+  }
+  EXPECT_THAT(left, ElementsAre("b", "key.b"));
 }
 
 TEST(RunMarker, EventsComeBackWithHowTheyEnded) {

@@ -87,7 +87,8 @@ TEST_F(HostTest, TheUsualModelMayBeOneOfThoseThatHaveNames) {
   const Path file = directory_ / "two.toml";
   std::ofstream(file) << "[workflow]\nname = \"two\"\nparticipants = [\"one\"]\n[agents.one]\n"
                          "instructions = \"Speak.\"\n";
-  const WorkflowFile flow = WorkflowFile::read({.file = file}, planned, environment_, real_env(), {}).value();
+  const auto host = open(named);
+  const WorkflowFile flow = WorkflowFile::read({.file = file}, host->workflow_agents()).value();
   std::string model;
   flow.make([&](const AgentDefinitionPtr& agent) {
         model = agent->model_name;
@@ -95,6 +96,46 @@ TEST_F(HostTest, TheUsualModelMayBeOneOfThoseThatHaveNames) {
       })
       .value();
   EXPECT_EQ(model, "m");
+}
+
+TEST_F(HostTest, AgentsOfAWorkflowFileHaveTheToolsAndPermissionsOfTheConfiguration) {
+  std::filesystem::create_directories(directory_ / "work");
+  const auto host = open("[tools.files]\nroot = \"" + (directory_ / "work").string() + "\"\n");
+  const Path file = directory_ / "clerk.toml";
+  const auto clerk = [&](const std::string& keys) -> Result<AgentDefinitionPtr> {
+    std::ofstream(file) << "[workflow]\nname = \"one\"\nparticipants = [\"clerk\"]\n[agents.clerk]\n" << keys;
+    TERTULIA_TRY_AS(const WorkflowFile flow, WorkflowFile::read({.file = file}, host->workflow_agents()));
+    AgentDefinitionPtr made;
+    TERTULIA_TRY(flow.make([&](const AgentDefinitionPtr& agent) { return made = agent; }));
+    return made;
+  };
+  const AgentDefinitionPtr agent =
+      clerk(
+          "tools = [\"files\", \"end_conversation\"]\n[agents.clerk.permissions]\nread_only = \"ask\"\n"
+          "timeout = \"1h\"\ntools = { write_file = \"allow\" }\n")
+          .value();
+  EXPECT_NE(agent->tools->snapshot()->find("write_file"), nullptr);
+  EXPECT_EQ(agent->permissions->read_only, Permission::kAsk);
+  EXPECT_EQ(agent->permissions->timeout, std::chrono::hours(1));
+  const auto may = [&](const char* tool) {
+    return permission_for(*agent->permissions, {}, tool, ToolClass::kUnsafe, "");
+  };
+  EXPECT_EQ(may("write_file"), Permission::kAllow);
+  EXPECT_EQ(may("other"), Permission::kAsk);
+  EXPECT_EQ(may("end_conversation"), Permission::kAllow) << "as for agents of the configuration";
+  // Without a word about it, what may change something is asked about.
+  EXPECT_EQ(clerk("tools = [\"files\"]\n").value()->permissions->unsafe, Permission::kAsk);
+
+  const auto wrong = [&](const std::string& keys) { return clerk(keys).error().message(); };
+  EXPECT_THAT(
+      wrong("permissions = { unsave = \"ask\" }\n"),
+      AllOf(HasSubstr("clerk.toml: agents.clerk.permissions.unsave"), HasSubstr("permissions.unsafe")));
+  EXPECT_THAT(wrong("permissions = { unsafe = \"maybe\" }\n"), HasSubstr("permissions.unsafe"));
+  EXPECT_THAT(wrong("permissions = { tools = { clock = 1 } }\n"),
+              HasSubstr("permissions.tools.clock: must be one of ask, allow, deny"));
+  EXPECT_THAT(wrong("permissions = \"ask\"\n"), HasSubstr("permissions: must be a table"));
+  EXPECT_THAT(wrong("tools = [\"clok\"]\n"), HasSubstr("did you mean 'clock'?"));
+  EXPECT_THAT(wrong("tools = [\"process\"]\n"), HasSubstr("tools.process.root"));
 }
 
 TEST_F(HostTest, WhatWasSaidInAnEndedConversationIsRecalledInAnother) {

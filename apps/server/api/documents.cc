@@ -2,6 +2,8 @@
 #include <array>
 #include <utility>
 
+#include "tertulia/base/sha256.h"
+
 #include "api/forms.h"
 #include "api/job_stream.h"
 #include "api/memory_access.h"

@@ -4,10 +4,12 @@
 
 #include "tertulia/conversation/branch_rules.h"
 #include "tertulia/memory/memory.h"
+#include "tertulia/store/inner_sessions.h"
 
 #include "api/forms.h"
 #include "api/routes.h"
 #include "api/session_change.h"
+#include "host/run_marker.h"
 
 namespace tertulia::server {
 namespace {
@@ -141,8 +143,11 @@ Result<Reply> delete_session(Call& call) {
   // A damaged one can be erased, too.
   if (!state && state.error().code() != ErrorCode::kSessionDamaged) return state.error();
   if (state) TERTULIA_TRY(check_revision(call, state->session));
+  TERTULIA_TRY(forget_runs(call.services.store(), key));
+  TERTULIA_TRY_AS(const std::vector<SessionKey> inner, inner_sessions(call.services.store(), key));
   TERTULIA_TRY_AS(const ErasedMemory erased, call.services.memory->erase_session(key));
   call.services.engine->forget(key);
+  for (const SessionKey& one : inner) call.services.engine->forget(one);
   return Reply::json(report_body(erased.sessions));
 }
 

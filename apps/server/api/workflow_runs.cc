@@ -3,6 +3,8 @@
 #include <charconv>
 #include <utility>
 
+#include "tertulia/base/sha256.h"
+
 #include "api/routes.h"
 #include "api/workflow_stream.h"
 #include "core/call.h"

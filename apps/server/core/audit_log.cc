@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "tertulia/base/json.h"
+#include "tertulia/base/sha256.h"
 #include "tertulia/base/utf8.h"
 
 #include "core/call.h"
-#include "core/key_file.h"
 
 namespace tertulia::server {
 namespace {

@@ -3,10 +3,9 @@
 #include <array>
 #include <utility>
 
-#include <openssl/sha.h>
-
 #include "tertulia/base/json.h"
 #include "tertulia/base/nearest.h"
+#include "tertulia/base/sha256.h"
 #include "tertulia/base/uuid.h"
 
 #include "core/call.h"
@@ -112,12 +111,6 @@ Result<Access> access_named(std::string_view name) {
     if (name_of(access) == name) return access;
   }
   return Error(ErrorCode::kOutOfRange, "a key may read, write or admin, not '" + std::string(name) + "'");
-}
-
-std::string sha256_hex(std::string_view text) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  return hex_of({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 Path key_path(const Path& directory) { return directory / "keys.json"; }

@@ -45,8 +45,6 @@ struct ApiKey {
 // "read", "write" or "admin". kOutOfRange.
 Result<Access> access_named(std::string_view name);
 
-std::string sha256_hex(std::string_view text);
-
 // What the file of `directory` holds; nothing if there is none. kDamaged if it is no file of keys.
 Result<std::vector<ApiKey>> read_keys(FileSystem& files, const Path& directory);
 Result<std::vector<ApiKey>> parse_keys(std::string_view text);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "tertulia/base/sha256.h"
+
 namespace tertulia::server {
 
 namespace {

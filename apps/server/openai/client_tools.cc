@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/sha256.h"
 #include "tertulia/tools/handed_back_tool.h"
 
-#include "core/key_file.h"
 #include "openai/fields.h"
 
 namespace tertulia::server {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/sha256.h"
 #include "tertulia/conversation/json_forms.h"
-
-#include "core/key_file.h"
 
 namespace tertulia::server {
 namespace {

@@ -3,10 +3,10 @@
 #include <set>
 #include <utility>
 
+#include "tertulia/base/sha256.h"
 #include "tertulia/store/session_store.h"
 
 #include "api/session_change.h"
-#include "core/key_file.h"
 #include "openai/conversation.h"
 #include "openai/handed_back.h"
 

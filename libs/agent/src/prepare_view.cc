@@ -52,7 +52,7 @@ Event iteration_event(const TurnWork& work) {
 void add_receipt(TurnWork& work, const Receipt& receipt) {
   Event event;
   event.kind = EventKind::kReceipt;
-  event.data = JsonText::parse(to_json(receipt)).value_or({});
+  event.data = JsonText::written(to_json(receipt));
   work.receipts.push_back(
       {.stream = {.kind = RecordKind::kReceipt, .branch = work.branch, .scope = work.live->id().text()},
        .number = work.receipts.size() + 1,

@@ -15,9 +15,14 @@ namespace {
 constexpr std::size_t kSummaryBytes = 600;
 constexpr std::size_t kSentenceBytes = 240;
 constexpr std::size_t kShortestWord = 4;
+// In bytes: a shorter sentence, "Yes.", is part of others by chance.
+constexpr std::size_t kShortestEcho = 10;
 constexpr std::size_t kFewestDigits = 7;
+// What a person tells is worth more than what they ask or are answered, and what a model says of itself less.
+constexpr double kToldWeight = 4;
+constexpr double kSelfWeight = 0.25;
 
-bool is_word(char c) {
+bool is_word_byte(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80U ||
          c == '\'';
 }
@@ -30,7 +35,7 @@ std::vector<std::string> words_of(std::string_view sentence) {
     word.clear();
   };
   for (const char c : sentence) {
-    if (is_word(c)) {
+    if (is_word_byte(c)) {
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     } else {
       close();
@@ -43,8 +48,14 @@ std::vector<std::string> words_of(std::string_view sentence) {
 struct Sentence {
   std::string text;
   std::size_t place = 0;
+  bool by_person = false;
   double weight = 0;
 };
+
+double worth(const Sentence& sentence) {
+  if (sentence.by_person) return sentence.text.ends_with('?') ? 1 : kToldWeight;
+  return sentence.text.starts_with("I ") || sentence.text.starts_with("I'") ? kSelfWeight : 1;
+}
 
 // By how often what it speaks of comes up; long sentences have no advantage.
 void weigh(std::vector<Sentence>& sentences) {
@@ -61,17 +72,24 @@ void weigh(std::vector<Sentence>& sentences) {
     double sum = 0;
     for (const std::string& word : words[i]) sum += std::log1p(frequency[word]);
     sentences[i].weight = sum / std::sqrt(static_cast<double>(words[i].size()) + 3);
+    sentences[i].weight *= worth(sentences[i]);
   }
 }
 
+// Each sentence once. An answer that repeats what a person said adds nothing to it.
 std::vector<Sentence> candidates(std::span<const Message> messages) {
   std::vector<Sentence> sentences;
   std::set<std::string> seen;
+  std::vector<std::string> said;
   for (const Message& message : messages) {
-    if (message.internal() || (message.role() != Role::kUser && message.role() != Role::kAssistant)) continue;
+    const bool by_person = message.role() == Role::kUser;
+    if (message.internal() || (!by_person && message.role() != Role::kAssistant)) continue;
     for (std::string& text : sentences_of(message.text_content())) {
       if (text.size() > kSentenceBytes || !seen.insert(text).second) continue;
-      sentences.push_back({.text = std::move(text), .place = sentences.size()});
+      const auto is_in_text = [&](const std::string& one) { return text.find(one) != std::string::npos; };
+      if (!by_person && std::any_of(said.begin(), said.end(), is_in_text)) continue;
+      if (by_person && text.size() >= kShortestEcho) said.push_back(text);
+      sentences.push_back({.text = std::move(text), .place = sentences.size(), .by_person = by_person});
     }
   }
   return sentences;
@@ -142,7 +160,7 @@ std::vector<std::string> key_facts_of(std::span<const Message> messages, std::si
 std::string mask_personal_data(std::string_view text) {
   std::string masked;
   for (std::size_t i = 0; i < text.size();) {
-    const bool starts_word = i == 0 || !is_word(text[i - 1]);
+    const bool starts_word = i == 0 || !is_word_byte(text[i - 1]);
     if (starts_word && (std::isdigit(static_cast<unsigned char>(text[i])) != 0 || text[i] == '+')) {
       std::size_t end = i + 1;
       while (end < text.size() && is_number_sign(text[end])) ++end;

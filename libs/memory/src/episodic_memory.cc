@@ -13,6 +13,7 @@
 #include "tertulia/memory/hybrid_index.h"
 #include "tertulia/memory/prompt.h"
 #include "tertulia/store/episode_store.h"
+#include "tertulia/store/thrown.h"
 
 namespace tertulia {
 namespace {
@@ -64,6 +65,15 @@ std::string line_of(const Message& message) {
   const std::string who =
       message.author().empty() ? std::string(name_of(message.role())) : std::string(message.author());
   return who + ": " + message.text_content();
+}
+
+// It may be somebody else's: what it throws is an error of its own.
+Result<std::string> summarised(const SummariseSpan& summarise, std::span<const Message> messages) {
+  try {
+    return summarise(messages);
+  } catch (...) {
+    return error_thrown("the summariser");
+  }
 }
 
 }  // namespace
@@ -138,10 +148,15 @@ struct EpisodicMemory::Impl {
     ConversationIndex index(embedder);
     std::map<std::string, std::size_t> places;
     std::vector<IndexedMessage> indexed;
+    std::string asked;
     for (std::size_t i = 0; i < std::min(messages.size(), kMostQuotable); ++i) {
       const Role role = messages[i].role();
       if ((role != Role::kUser && role != Role::kAssistant) || messages[i].internal()) continue;
-      if (messages[i].text_content().empty()) continue;
+      const std::string text = messages[i].text_content();
+      if (text.empty()) continue;
+      // An answer that repeats its question says the same twice.
+      if (role == Role::kUser) asked = text;
+      if (role == Role::kAssistant && !asked.empty() && text.find(asked) != std::string::npos) continue;
       places[messages[i].id().text()] = i;
       indexed.push_back(indexed_message(messages[i], episode.id.text(), i));
     }
@@ -255,7 +270,7 @@ Result<std::optional<Record>> EpisodicMemory::record_of_span(const SessionKey& k
                                   .closed_at = impl_->env.clock().now(),
                                   .mask_personal_data = mask});
   if (impl_->summarise) {
-    Result<std::string> said = impl_->summarise(messages);
+    Result<std::string> said = summarised(impl_->summarise, messages);
     if (said && !said->empty()) episode.summary = mask ? mask_personal_data(*said) : *std::move(said);
   }
   if (Vector vector = impl_->vector_of(text_of_episode(episode)); !vector.empty()) {

@@ -5,6 +5,7 @@
 
 #include "tertulia/memory/memory.h"
 #include "tertulia/memory/prompt.h"
+#include "tertulia/store/inner_sessions.h"
 
 namespace tertulia {
 namespace {
@@ -96,7 +97,7 @@ Result<ErasedMemory> Memory::erase_session(const SessionKey& key) {
     report.prompt_parts += parts;
     ++report.episodes;
   }
-  TERTULIA_TRY_AS(report.sessions, tertulia::erase(store(), {key.tenant, key.owner, key.session}));
+  TERTULIA_TRY_AS(report.sessions, erase_with_inner(store(), key));
   for (const auto& source : sources()) source->drop_owner(key.tenant, key.owner);
   return report;
 }

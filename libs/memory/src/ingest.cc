@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/sha256.h"
 #include "tertulia/text/chunker.h"
 
 #include "semantic_impl.h"

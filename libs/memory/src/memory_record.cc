@@ -3,9 +3,8 @@
 #include <bit>
 #include <cstring>
 
-#include <sodium.h>
-
 #include "tertulia/base/json.h"
+#include "tertulia/base/sha256.h"
 
 namespace tertulia {
 namespace {
@@ -90,17 +89,6 @@ Record record_of(std::string scope, std::string key, std::string_view name, std:
 constexpr std::int64_t kMost = INT64_MAX;
 
 }  // namespace
-
-std::string sha256_hex(std::string_view bytes) {
-  unsigned char hash[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256(hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-  std::string hex;
-  for (const unsigned char byte : hash) {
-    hex += "0123456789abcdef"[byte >> 4U];
-    hex += "0123456789abcdef"[byte & 15U];
-  }
-  return hex;
-}
 
 std::string scope_of_source(std::string_view source) { return "source." + sha256_hex(source); }
 

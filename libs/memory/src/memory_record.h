@@ -46,8 +46,6 @@ struct StoredCollection {
   std::uint64_t dimensions = 0;
 };
 
-std::string sha256_hex(std::string_view bytes);
-
 Record to_record(const StoredItem& item);
 Record to_record(const StoredSource& source);
 Record to_record(const StoredCollection& collection, Time time);

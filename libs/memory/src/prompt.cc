@@ -1,11 +1,9 @@
 #include "tertulia/memory/prompt.h"
 
 #include <algorithm>
-#include <array>
-
-#include <sodium.h>
 
 #include "tertulia/base/json.h"
+#include "tertulia/base/sha256.h"
 #include "tertulia/memory/prompt_hasher.h"
 
 namespace tertulia {
@@ -15,14 +13,7 @@ constexpr std::string_view kPartScope = "part/";
 
 }  // namespace
 
-std::string hash_of(std::string_view text) {
-  std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
-  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
-  std::string hex(2 * digest.size() + 1, '\0');
-  sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
-  hex.pop_back();
-  return hex;
-}
+std::string hash_of(std::string_view text) { return sha256_hex(text); }
 
 std::string hash_of_prompt(std::string_view model, const View& view, std::span<const ToolDefinition> tools) {
   PromptHasher hasher(model, tools_text(tools).text);

@@ -1,7 +1,6 @@
 #include "tertulia/memory/prompt_hasher.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -10,9 +9,7 @@
 namespace tertulia {
 namespace {
 
-void add_bytes(crypto_hash_sha256_state& state, std::string_view bytes) {
-  crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-}
+constexpr std::size_t kShortText = 256;
 
 }  // namespace
 
@@ -40,20 +37,28 @@ const ToolsText& tools_text(std::span<const ToolDefinition> tools) {
 }
 
 PromptHasher::PromptHasher(std::string_view model, std::string_view tools) {
-  crypto_hash_sha256_init(&state_);
   add_text(model);
   add_text(tools);
+  flush();
 }
 
 void PromptHasher::add_number(std::uint64_t number) {
-  std::array<char, 8> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(number >> (8 * i));
-  add_bytes(state_, {bytes.data(), bytes.size()});
+  for (unsigned shift = 0; shift < 64; shift += 8) short_.push_back(static_cast<char>(number >> shift));
 }
 
 void PromptHasher::add_text(std::string_view text) {
   add_number(text.size());
-  add_bytes(state_, text);
+  if (text.size() <= kShortText) {
+    short_ += text;
+    return;
+  }
+  flush();
+  hash_.add(text);
+}
+
+void PromptHasher::flush() {
+  hash_.add(short_);
+  short_.clear();
 }
 
 void PromptHasher::add(const Message& message) {
@@ -68,16 +73,9 @@ void PromptHasher::add(const Message& message) {
     add_text(part.text);
     add_text(part.extra);
   }
+  flush();
 }
 
-std::string PromptHasher::hex() const {
-  crypto_hash_sha256_state last = state_;
-  std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
-  crypto_hash_sha256_final(&last, digest.data());
-  std::string text(2 * digest.size() + 1, '\0');
-  sodium_bin2hex(text.data(), text.size(), digest.data(), digest.size());
-  text.pop_back();
-  return text;
-}
+std::string PromptHasher::hex() const { return hash_.hex(); }
 
 }  // namespace tertulia

@@ -91,6 +91,23 @@ TEST_F(LifeTest, AClosedSessionLeavesAnEpisodeOfWhatWasSaid) {
   EXPECT_FALSE(episodes[0].embedding.empty());
 }
 
+TEST_F(LifeTest, AnEpisodeDoesNotQuoteAnswersThatRepeatWhatWasSaid) {
+  const std::string about_itself =
+      "I am a model that keeps the words of people and quotes the words of people.";
+  say(key("s"), "My dog Rex loves the beach.", "Noted: \"My dog Rex loves the beach.\" " + about_itself);
+  say(key("s"), "I moved to Lisbon last week.", "Noted: \"I moved to Lisbon last week.\"");
+  say(key("s"), "The harbour is noisy.", "You said: \"The harbour is noisy.\" I cannot answer that.");
+  say(key("s"), "Rex barks at gulls.", "Gulls are loud.");
+  memory->close(key("s"), EndReason::kUserClosed).value();
+  EXPECT_EQ(list_episodes(*store, key("s")).value().at(0).summary,
+            "My dog Rex loves the beach. I moved to Lisbon last week. The harbour is noisy. Rex barks at "
+            "gulls.");
+  const EpisodeQuery query{
+      .tenant = key("x").tenant, .owner = key("x").owner, .question = "Where does my dog Rex like to go?"};
+  const auto recalled = memory->episodic().recall(query).value();
+  for (const std::string& quote : recalled.at(0).quotes) EXPECT_THAT(quote, Not(HasSubstr("Noted")));
+}
+
 TEST_F(LifeTest, ClosingTwiceLeavesOneEpisode) {
   say(key("s"), "Hello", "Hi");
   EXPECT_TRUE(memory->close(key("s"), EndReason::kUserClosed).value().closed);

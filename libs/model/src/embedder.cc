@@ -7,9 +7,24 @@
 #include <unordered_map>
 #include <utility>
 
-#include <sodium.h>
+#include "tertulia/base/sha256.h"
+
+#include "tertulia/model/ask_model.h"
 
 namespace tertulia {
+namespace {
+
+// What it throws is its answer.
+void ask_embedder(Embedder& embedder, EmbedCall call, Done<std::vector<Vector>> done) {
+  const Done<std::vector<Vector>> once = first_answer(std::move(done));
+  try {
+    embedder.embed(std::move(call), once);
+  } catch (...) {
+    once(model_threw());
+  }
+}
+
+}  // namespace
 
 Result<std::vector<Vector>> embed(Embedder& embedder, EmbedCall call) {
   const std::size_t batch = std::max<std::size_t>(embedder.info().batch, 1);
@@ -21,7 +36,7 @@ Result<std::vector<Vector>> embed(Embedder& embedder, EmbedCall call) {
     const std::size_t end = std::min(from + batch, call.texts.size());
     for (std::size_t i = from; i < end; ++i) part.texts.push_back(std::move(call.texts[i]));
     TERTULIA_TRY_AS(std::vector<Vector> vectors, wait<std::vector<Vector>>([&](auto done) {
-                      embedder.embed(std::move(part), std::move(done));
+                      ask_embedder(embedder, std::move(part), std::move(done));
                     }));
     std::move(vectors.begin(), vectors.end(), std::back_inserter(all));
   }
@@ -33,13 +48,6 @@ Result<std::vector<Vector>> embed(Embedder& embedder, std::vector<std::string> t
 }
 
 namespace {
-
-std::string hash_of(std::string_view text) {
-  std::string hash(crypto_hash_sha256_BYTES, '\0');
-  crypto_hash_sha256(reinterpret_cast<unsigned char*>(hash.data()),
-                     reinterpret_cast<const unsigned char*>(text.data()), text.size());
-  return hash;
-}
 
 // The latest vectors, the one that was used last in front.
 class VectorCache {
@@ -86,7 +94,7 @@ class CachedEmbedder final : public Embedder {
     std::vector<std::string> hashes;
     EmbedCall rest{.cancel = call.cancel, .deadline = call.deadline};
     for (std::size_t i = 0; i < call.texts.size(); ++i) {
-      std::string hash = hash_of(call.texts[i]);
+      std::string hash = sha256_bytes(call.texts[i]);
       if (auto known = cache_->find(hash)) {
         vectors[i] = *std::move(known);
         continue;

@@ -211,6 +211,64 @@ TEST_F(OfflineModelTest, DoesNotKnowTheNameOfSomebodyWhoNeverSaidIt) {
   EXPECT_EQ(said({user("What is my name?")}), "You have not told me your name in this conversation.");
 }
 
+TEST_F(OfflineModelTest, TakesNoteOfWhatItIsToldWithoutPretendingToUnderstand) {
+  const std::string first = talk("My dog Rex loves the beach.");
+  EXPECT_THAT(first, testing::StartsWith("Noted: \"My dog Rex loves the beach.\""));
+  EXPECT_THAT(first, HasSubstr("Understanding it is beyond me"));
+  EXPECT_EQ(talk("I moved to Lisbon last week."), "Noted: \"I moved to Lisbon last week.\"");
+  EXPECT_EQ(talk("We had the time of our life."), "Noted: \"We had the time of our life.\"");
+  EXPECT_EQ(talk("I said goodbye to my aunt in Porto."), "Noted: \"I said goodbye to my aunt in Porto.\"");
+  EXPECT_EQ(talk("My sister and I help our mother."), "Noted: \"My sister and I help our mother.\"");
+  EXPECT_EQ(talk("When I was a child we had 3 cats and 2 dogs."),
+            "Noted: \"When I was a child we had 3 cats and 2 dogs.\"");
+  EXPECT_EQ(talk("Ich bin letzte Woche nach Lissabon gezogen."),
+            "Notiert: \"Ich bin letzte Woche nach Lissabon gezogen.\"");
+  EXPECT_EQ(talk("Mi perro adora la playa."), "Anotado: \"Mi perro adora la playa.\"");
+  EXPECT_EQ(talk("J'ai déménagé à Lisbonne."), "C'est noté : \"J'ai déménagé à Lisbonne.\"");
+  EXPECT_EQ(talk("ok"), "All right.");
+  EXPECT_EQ(talk("What does Rex love?"), "You said earlier: \"My dog Rex loves the beach.\"");
+  EXPECT_EQ(talk("Where do I live?"), "You said earlier: \"I moved to Lisbon last week.\"");
+}
+
+TEST_F(OfflineModelTest, TakesNeitherQuestionsNorRequestsForStatements) {
+  for (const char* text :
+       {"Why is the sky blue?", "why is the sky blue", "Is Porto far", "Tell me a joke", "Write a poem.",
+        "I moved to Porto. What should I see there?", "The sky is blue. Explain that.", "Wie spät ist es",
+        "Erzähl mir einen Witz", "¿Dónde está Madrid?", "Cuéntame un chiste", "Quelle heure est-il",
+        "Raconte une blague", "Could you sing", "I want you to sing", "Sing a song, please", "bananas"})
+    EXPECT_THAT(said({user(text)}), HasSubstr("I cannot answer that")) << text;
+}
+
+TEST_F(OfflineModelTest, SaysOnceInAConversationWhatItIs) {
+  EXPECT_THAT(talk("Why is the sky blue?"), HasSubstr("fixed rules"));
+  const std::string second = talk("Why is grass green?");
+  EXPECT_THAT(second, HasSubstr("I cannot answer that"));
+  EXPECT_THAT(second, Not(HasSubstr("fixed rules")));
+}
+
+TEST_F(OfflineModelTest, GreetsAndThanksInFourLanguages) {
+  for (const char* text : {"Hello!", "Hallo", "¡Hola!", "Bonjour"})
+    EXPECT_THAT(said({user(text)}), HasSubstr("Hello.")) << text;
+  for (const char* text : {"Thank you", "Danke!", "Muchas gracias", "Merci"})
+    EXPECT_EQ(said({user(text)}), "You are welcome.") << text;
+}
+
+TEST_F(OfflineModelTest, MeetsAStatementWithWhatTheContextSaysOfIt) {
+  const View view = view_of({user("My refund has taken 20 days.")})
+                        .with_leading({talk::says(Role::kContext, "A refund takes 14 days.", "handbook.md")})
+                        .value();
+  const std::string text = text_of(ask(view).value());
+  EXPECT_THAT(text, testing::StartsWith("Noted: \"My refund has taken 20 days.\""));
+  EXPECT_THAT(text, testing::EndsWith("According to handbook.md: \"A refund takes 14 days.\""));
+}
+
+TEST_F(OfflineModelTest, TellsOfTheUserWhatMemoryHasFound) {
+  const View view = view_of({user("What do you know about me?")})
+                        .with_leading({talk::says(Role::kContext, "My dog is Rex.", "a conversation")})
+                        .value();
+  EXPECT_EQ(text_of(ask(view).value()), "According to a conversation: \"My dog is Rex.\"");
+}
+
 TEST_F(OfflineModelTest, QuotesTheContextWithItsSource) {
   const View view = view_of({user("How long do refunds take?")})
                         .with_leading({talk::says(Role::kSystem, "Be kind."),

@@ -132,6 +132,10 @@ TEST(ProviderRequest, ResponsesGoOnFromAThread) {
   body = sent(kResponses, request);
   EXPECT_EQ(text_at(&body, "conversation"), "conv_9");
   EXPECT_EQ(member(&body, "previous_response_id"), nullptr);
+  // It has the last calls, and what stands before them, from their own response.
+  kinds.clear();
+  for (const Json& item : array_at(&body, "input")) kinds.emplace_back(text_at(&item, "type"));
+  EXPECT_THAT(kinds, ElementsAre("function_call_output", "message"));
 }
 
 TEST(ProviderRequest, ThoughtsGoBackOnlyWhereTheyCameFrom) {

@@ -6,6 +6,7 @@
 
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/store/commit_rules.h"
+#include "tertulia/store/inner_sessions.h"
 
 namespace tertulia {
 
@@ -137,8 +138,7 @@ Result<std::vector<SessionId>> SessionStore::list_session_ids() {
 }
 
 Result<bool> SessionStore::delete_session(const SessionId& id) {
-  TERTULIA_TRY_AS(const EraseReport report,
-                  erase(store_, {.tenant = tenant_, .owner = owner_, .session = id}));
+  TERTULIA_TRY_AS(const EraseReport report, erase_with_inner(store_, key_of(id)));
   return report.sessions > 0;
 }
 

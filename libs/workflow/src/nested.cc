@@ -22,12 +22,13 @@ std::string run_for(std::string_view key) {
   return text;
 }
 
-WorkflowOptions options_for(std::string_view key, const TenantId& tenant, const OwnerId& owner) {
+WorkflowOptions options_for(std::string_view key, const SessionKey& parent) {
   WorkflowOptions options;
   options.run = run_for(key);
   options.session = "~run-" + options.run;
-  options.tenant = tenant;
-  options.owner = owner;
+  options.tenant = parent.tenant;
+  options.owner = parent.owner;
+  options.inside_of = parent.session;
   return options;
 }
 
@@ -45,7 +46,7 @@ class InnerRun : public std::enable_shared_from_this<InnerRun> {
     if (call_.answer() != nullptr) {
       TERTULIA_TRY(pass_answer(plan));
     } else {
-      plan.options = options_for(call_.key(), step.key.tenant, step.key.owner);
+      plan.options = options_for(call_.key(), step.key);
       if (options_.share_session && step.durable && !step.conversation->transcript().empty()) {
         share(plan);
       } else {

@@ -11,7 +11,8 @@ namespace tertulia {
 // A name for the run that stands for `key`, the same each time.
 std::string run_for(std::string_view key);
 
-// That run, in a session of its own, which is the program's and belongs to the same owner.
-WorkflowOptions options_for(std::string_view key, const TenantId& tenant, const OwnerId& owner);
+// That run, in a session of its own, which is the program's, belongs to the same owner, and is inside of
+// `parent`.
+WorkflowOptions options_for(std::string_view key, const SessionKey& parent);
 
 }  // namespace tertulia

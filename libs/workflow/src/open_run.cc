@@ -4,6 +4,7 @@
 
 #include "tertulia/base/id.h"
 #include "tertulia/store/commit_rules.h"
+#include "tertulia/store/inner_sessions.h"
 #include "tertulia/store/session_store.h"
 
 #include "read_checkpoints.h"
@@ -115,6 +116,7 @@ Result<SessionState> RunMachine::load_session(PendingCommit& entry) {
   made.session.tenant = key_.tenant;
   made.session.owner = key_.owner;
   made.session.created_at = parts_->clock().now();
+  if (!options.inside_of.empty()) made.session.metadata.set(std::string(kInsideOf), options.inside_of.text());
   return made;
 }
 

@@ -13,6 +13,7 @@ namespace tertulia {
 // For one turn. Every request of the turn goes on from the thread as it was before the turn, and holds what
 // the turn has brought so far: services whose threads have an id for each state, as the Responses endpoint
 // has, are so given each message once, however many rounds of tools there are and wherever the process dies.
+// Where the thread keeps its id as it grows, the model sends only what follows the last calls of the turn.
 //
 // Concurrency: any thread.
 class ServiceThread final : public LanguageModel, public std::enable_shared_from_this<ServiceThread> {
@@ -25,13 +26,6 @@ class ServiceThread final : public LanguageModel, public std::enable_shared_from
 
   void respond(ModelCall call, Done<ModelResponse> done) override {
     if (!before_.empty()) {
-      if (!thread().empty() && thread() == before_) {
-        return done(Error(ErrorCode::kUnsupportedParameter,
-                          "thread '" + before_ +
-                              "' keeps its id as it grows, so it cannot be used by an agent that uses tools: "
-                              "what it was given before them would be given to it again")
-                        .with("param", "thread"));
-      }
       call.request.view = call.request.view.last_turns(0);
       call.request.service_thread = before_;
     }

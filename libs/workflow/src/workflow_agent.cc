@@ -198,8 +198,7 @@ class DurableRuns final : public Middleware {
     if (given && given->refused) {
       return done(spoken("What was asked was not answered, so the work did not go on.", call.request.model));
     }
-    WorkflowOptions options =
-        options_for(turn.turn.text() + "/" + turn.agent.text(), turn.key.tenant, turn.key.owner);
+    WorkflowOptions options = options_for(turn.turn.text() + "/" + turn.agent.text(), turn.key);
     if (given) options.answers = std::move(given->answers);
     Result<std::vector<Message>> words = words_in(view);
     if (!words) return done(std::move(words).error());

@@ -71,6 +71,8 @@ class WorkflowFile {
                              .instructions = in.string_or("instructions", {}),
                              .model = in.string_or("model", {}),
                              .tools = texts_in(in, "tools")};
+      if (const Json* permissions = in.optional("permissions"); permissions != nullptr)
+        declared.permissions = *permissions;
       TERTULIA_TRY(in.finish_strict());
       Result<AgentDefinitionPtr> agent = parts_.agents(declared);
       if (!agent) return std::move(agent).error().in("agent '" + id + "'");

@@ -36,7 +36,7 @@ class ToolRun : public std::enable_shared_from_this<ToolRun> {
 
   // Begins the run, or goes on with it. The same call is the same run, also after a crash.
   void go(std::map<std::string, Json> answers = {}) {
-    WorkflowOptions options = options_for(call_.key, call_.tenant, call_.owner);
+    WorkflowOptions options = options_for(call_.key, {call_.tenant, call_.owner, call_.session});
     options.answers = std::move(answers);
     auto run = std::make_shared<WorkflowRun>(workflows_.run(workflow_, message_, std::move(options)));
     auto stop = std::make_shared<CancelRegistration>(call_.cancel.on_cancel([run](CancelReason reason) {

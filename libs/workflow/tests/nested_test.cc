@@ -1,6 +1,8 @@
 // Workflows inside of other things: of a workflow, of an agent, of an agent's tools, and what they ask.
 #include "tertulia/workflow/nested.h"
 
+#include "tertulia/store/inner_sessions.h"
+#include "tertulia/store/session_store.h"
 #include "tertulia/tools/function_tool.h"
 #include "tertulia/workflow/concurrent.h"
 #include "tertulia/workflow/handoff.h"
@@ -244,6 +246,40 @@ TEST_F(NestedTest, AWorkflowInASessionOfItsOwnLeavesOnlyItsWordsAndGoesWithItsOw
   EXPECT_THAT(workflows->list(key.tenant, key.owner).value(), SizeIs(1));
   ASSERT_TRUE(erase(*store, {.tenant = key.tenant, .owner = key.owner}));
   EXPECT_THAT(list(*store, {.tenant = key.tenant, .own_too = true}).value().sessions, IsEmpty());
+}
+
+TEST_F(NestedTest, WhatIsInsideOfASessionGoesWithItHoweverDeep) {
+  const auto said = [](const char* text) { return scripted_model({ModelStep().say(text)}); };
+  const Workflow inmost = SequentialBuilder("inmost").add(agent_with("x", said("Inside."))).build().value();
+  const Workflow inner = SequentialBuilder("inner").add(workflow_node("deep", inmost)).build().value();
+  const Workflow outer = SequentialBuilder("outer").add(workflow_node("team", inner)).build().value();
+  workflows->run(outer, "Go.", {.session = "by-node"}).result().value();
+  const Workflow told = SequentialBuilder("told").add(agent_with("y", said("Hm."))).build().value();
+  engine->run(workflow_agent(*workflows, told, "team"), {.text = "Go."}, "by-agent", {}).result().value();
+  auto caller =
+      scripted_model({ModelStep().call("team", R"({"message":"Do it."})"), ModelStep().say("Done.")});
+  const Workflow used = SequentialBuilder("used").add(agent_with("z", said("Yes."))).build().value();
+  engine
+      ->run(agent_with("a", caller, {workflow_tool(*workflows, used, "team", "Asks.")}), {.text = "Go."},
+            "by-tool", {})
+      .result()
+      .value();
+  // One of a user's that says so belongs to nobody else.
+  SessionStore sessions(*store, real_env().clock());
+  Session own = sessions.load_session_and_branch(SessionId::parse("own").value()).value().session;
+  own.metadata.set(std::string(kInsideOf), "by-node");
+  sessions.save_session(own).value();
+
+  const auto left = [&] {
+    return list(*store, {.tenant = key.tenant, .own_too = true}).value().sessions.size();
+  };
+  EXPECT_EQ(left(), 3 + 2 + 2 + 1U);
+  EXPECT_TRUE(sessions.delete_session(SessionId::parse("by-node").value()).value());
+  EXPECT_EQ(left(), 2 + 2 + 1U);
+  EXPECT_TRUE(sessions.delete_session(SessionId::parse("by-agent").value()).value());
+  EXPECT_EQ(left(), 2 + 1U);
+  EXPECT_TRUE(sessions.delete_session(SessionId::parse("by-tool").value()).value());
+  EXPECT_EQ(left(), 1U);
 }
 
 TEST_F(NestedTest, RequestsOfTwoNestedWorkflowsAreAskedTogetherAndDoNotCross) {

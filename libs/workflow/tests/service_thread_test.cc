@@ -248,24 +248,6 @@ TEST_F(ServiceThreadTest, AForkedRunBeginsAThreadOfItsOwnThatKnowsEverything) {
   EXPECT_THAT(forked, ElementsAre("One.", "says: a knows 1", "b: B.", "Two.", "says: a knows 4"));
 }
 
-TEST_F(ServiceThreadTest, AThreadThatKeepsItsIdAsItGrowsIsRefusedToAgentsThatUseTools) {
-  auto model =
-      scripted_model({ModelStep().call("pay", "{}").service_thread("conv_1"), ModelStep().say("Paid.")});
-  ModelInfo info = model->info("script");
-  info.service_threads = true;
-  model->set_info(info);
-  ToolPtr pay = make_tool("pay", "Pays.", [](const ToolCall&) { return std::string("paid"); });
-  const Workflow workflow = SequentialBuilder()
-                                .add(agent_with("a", model, {pay}), {.thread = ThreadKind::kService})
-                                .build()
-                                .value();
-  const ResumeHook hook = [](const ThreadBinding&, const std::vector<Message>&) -> Result<std::string> {
-    return std::string("conv_1");
-  };
-  EXPECT_EQ(code_of(workflows->run(workflow, "Go.", {.session = "s", .resume_thread = hook})),
-            ErrorCode::kUnsupportedParameter);
-}
-
 // Three participants, one with a tool. Dies at every write there is, before it and after it.
 TEST_F(ServiceThreadTest, DyingAtAnyWriteGivesTheServiceNothingTwiceAndLeavesNothingOut) {
   int paid = 0;
@@ -367,6 +349,121 @@ TEST_F(ServiceThreadTest, TheResponsesEndpointIsGivenEachMessageOnce) {
                           "writer: A better one.", "critic: heard 2"));
   EXPECT_THAT(kept_of(*store, "critic"), ElementsAre("Write.", "writer: A draft.", "says: heard 2", "Again.",
                                                      "writer: A better one.", "says: heard 2"));
+}
+
+// As the Responses endpoint with conversations: each request adds its input and its answer. Calls `pay` once
+// for each word of the user.
+class ConversationService {
+ public:
+  ConversationService()
+      : server_([this](trial::RawConnection& client) {
+          const std::string request = client.read_request();
+          client.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" +
+                      answer(request.substr(request.find("\r\n\r\n") + 4)));
+        }) {}
+
+  std::shared_ptr<LanguageModel> model() const {
+    return openai_responses_model(
+        {.provider = {.base_url = server_.url("/v1"), .key = nullptr, .proxy = ""}, .store = true});
+  }
+  Lines lines() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  static std::string line_of(const JsonObject& item) {
+    if (*item.find("type")->as_string() == "function_call_output")
+      return "output of " + *item.find("call_id")->as_string() + ": " + *item.find("output")->as_string();
+    if (*item.find("type")->as_string() == "function_call") return "a call that it has";
+    return *item.find("content")->as_array()->front().as_object()->find("text")->as_string();
+  }
+
+  std::string answer(const std::string& body) {
+    const std::lock_guard lock(mutex_);
+    const Json request = parse_json(body).value();
+    EXPECT_EQ(*request.as_object()->find("conversation")->as_string(), "conv_1");
+    for (const Json& item : *request.as_object()->find("input")->as_array())
+      lines_.push_back(line_of(*item.as_object()));
+    const bool calls = !lines_.back().starts_with("output of");
+    JsonObject item{{"type", "message"},
+                    {"content", JsonArray{JsonObject{{"type", "output_text"}, {"text", "Paid."}}}}};
+    if (calls) {
+      const std::string id = "call_" + std::to_string(lines_.size());
+      item = {{"type", "function_call"}, {"call_id", id}, {"name", "pay"}, {"arguments", "{}"}};
+    }
+    lines_.push_back(calls ? "calls " + *item.find("call_id")->as_string() : "says: Paid.");
+    const auto event = [](const Json& data) { return "data: " + to_text(data) + "\n\n"; };
+    const std::string id = "resp_" + std::to_string(lines_.size());
+    return event(JsonObject{{"type", "response.created"}, {"response", JsonObject{{"id", id}}}}) +
+           event(JsonObject{{"type", "response.output_item.added"}, {"output_index", 0}, {"item", item}}) +
+           event(JsonObject{{"type", "response.output_item.done"}, {"output_index", 0}, {"item", item}}) +
+           event(JsonObject{{"type", "response.completed"}, {"response", JsonObject{{"id", id}}}});
+  }
+
+  mutable std::mutex mutex_;
+  Lines lines_;
+  trial::RawServer server_;
+};
+
+TEST_F(ServiceThreadTest, AConversationIsGivenTheResultsOfToolsAlone) {
+  const ConversationService service;
+  ToolPtr pay = make_tool("pay", "Pays.", [](const ToolCall&) { return std::string("10 coins"); });
+  const auto build = [&] {
+    return SequentialBuilder()
+        .add(agent_with("a", service.model(), {pay}), {.thread = ThreadKind::kService})
+        .build()
+        .value();
+  };
+  const ResumeHook hook = [](const ThreadBinding&, const std::vector<Message>&) -> Result<std::string> {
+    return std::string("conv_1");
+  };
+  workflows->run(build(), "One.", {.session = "s", .resume_thread = hook}).result().value();
+  restart();
+  const WorkflowOutcome outcome =
+      workflows->run(build(), "Two.", {.session = "s", .resume_thread = hook}).result().value();
+  EXPECT_EQ(outcome.text(), "Paid.");
+  EXPECT_THAT(service.lines(),
+              ElementsAre("One.", "calls call_1", "output of call_1: 10 coins", "says: Paid.", "Two.",
+                          "calls call_5", "output of call_5: 10 coins", "says: Paid."));
+}
+
+// Dies between a call and its result: the process that goes on sends the result to where the call is.
+TEST_F(ServiceThreadTest, AConversationIsGoneOnWithAfterADeathBetweenACallAndItsResult) {
+  const ResumeHook hook = [](const ThreadBinding&, const std::vector<Message>&) -> Result<std::string> {
+    return std::string("conv_1");
+  };
+  int paid = 0;
+  ToolPtr pay = make_tool("pay", "Pays.", [&paid](const ToolCall&) {
+    ++paid;
+    return std::string("10 coins");
+  });
+  const auto run_on = [&](const std::shared_ptr<Store>& on, const ConversationService& service) {
+    const Workflow workflow =
+        SequentialBuilder("one")
+            .add(agent_with("a", service.model(), {pay}), {.thread = ThreadKind::kService})
+            .build()
+            .value();
+    auto turns = Engine::open({.store = on}).value();
+    auto engine_of = WorkflowEngine::open({.engine = turns, .threads = 2}).value();
+    return engine_of->run(workflow, "One.", {.session = "s", .resume_thread = hook, .run = "r"}).result();
+  };
+  const ConversationService whole;
+  auto counting = std::make_shared<FaultStore>(open_memory_store(), 1'000'000, FaultStore::When::kBefore);
+  ASSERT_TRUE(run_on(counting, whole).ok());
+  int undisturbed = 0;
+  for (int fatal = 1; fatal <= counting->writes(); ++fatal) {
+    paid = 0;
+    const ConversationService service;
+    auto disk = std::shared_ptr<Store>(open_memory_store());
+    (void)run_on(std::make_shared<FaultStore>(disk, fatal, FaultStore::When::kAfter), service);
+    ASSERT_TRUE(run_on(disk, service).ok()) << "write " << fatal;
+    EXPECT_LE(paid, 1) << "write " << fatal;
+    const Lines lines = service.lines();
+    for (const std::string& line : lines) EXPECT_NE(line, "a call that it has") << "write " << fatal;
+    if (lines == whole.lines()) ++undisturbed;
+  }
+  EXPECT_GE(undisturbed, 4) << "what was noted before the death is not sent again";
 }
 
 }  // namespace service_thread_test

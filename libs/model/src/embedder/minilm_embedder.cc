@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include <sodium.h>
-
 #include "tertulia/base/env.h"
+#include "tertulia/base/sha256.h"
 
 #include "embedder/minilm.h"
 #include "embedder/static_table.h"
@@ -14,17 +13,6 @@ constexpr std::string_view kWeightsHash = "afdb6f1a0e45b715d0bb9b11772f032c399ba
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20U;
 // Tokens that are computed together: enough for the kernels, little enough for the caches.
 constexpr std::size_t kBatchTokens = 512;
-
-std::string sha256_hex(std::string_view bytes) {
-  unsigned char hash[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256(hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-  std::string hex;
-  for (const unsigned char byte : hash) {
-    hex += "0123456789abcdef"[byte >> 4U];
-    hex += "0123456789abcdef"[byte & 15U];
-  }
-  return hex;
-}
 
 class MiniLmEmbedder final : public Embedder {
  public:

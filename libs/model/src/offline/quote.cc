@@ -27,26 +27,31 @@ void consider(Candidate& best, const std::vector<std::string>& asked, std::strin
   }
 }
 
+bool is_good_enough(const Candidate& best, const std::vector<std::string>& asked) {
+  return best.shared >= 2 || (best.shared == 1 && asked.size() <= 2);
+}
+
 }  // namespace
 
-std::optional<std::string> quote_for(const Reading& reading) {
-  const std::vector<std::string> asked = content_stems(reading.question);
-  if (asked.empty()) return std::nullopt;
-  const auto good_enough = [&](const Candidate& best) {
-    return best.shared >= 2 || (best.shared == 1 && asked.size() <= 2);
-  };
+std::optional<std::string> quote_documents(const Reading& reading, std::string_view question) {
+  const std::vector<std::string> asked = content_stems(question);
   Candidate best;
   for (const Document& document : reading.documents)
     consider(best, asked, document.text,
              document.source.empty() ? "the context I was given" : document.source);
-  if (good_enough(best)) return "According to " + best.source + ": \"" + best.sentence + "\"";
+  if (!is_good_enough(best, asked)) return std::nullopt;
+  return "According to " + best.source + ": \"" + best.sentence + "\"";
+}
 
+std::optional<std::string> quote_for(const Reading& reading, std::string_view question) {
+  if (auto quote = quote_documents(reading, question)) return quote;
+  const std::vector<std::string> asked = content_stems(question);
   Candidate said;
   for (const Exchange& exchange : reading.history) {
     if (!exchange.user.ends_with('?')) consider(said, asked, exchange.user, "");
   }
-  if (good_enough(said)) return "You said earlier: \"" + said.sentence + "\"";
-  return std::nullopt;
+  if (!is_good_enough(said, asked)) return std::nullopt;
+  return "You said earlier: \"" + said.sentence + "\"";
 }
 
 }  // namespace tertulia::offline

@@ -4,13 +4,15 @@
 
 #include "tertulia/base/json.h"
 
+#include "offline/speech.h"
 #include "offline/words.h"
 
 namespace tertulia::offline {
 namespace {
 
 constexpr std::string_view kWhoIAm =
-    "I am Tertulia's offline model: fixed rules, no network, and no knowledge beyond this conversation.";
+    "I am Tertulia's offline model: fixed rules, no network, and no knowledge beyond what is said here and "
+    "what I am given.";
 
 std::vector<Fact> known_facts(const Reading& reading) {
   std::vector<Fact> facts;
@@ -57,6 +59,18 @@ std::string about_user(const std::string& question, const std::vector<std::strin
   return "";
 }
 
+// What memory has found, where nothing was said in this conversation.
+std::string told_by_documents(const Reading& reading) {
+  if (reading.documents.empty()) return "You have not told me anything about yourself in this conversation.";
+  std::string text;
+  for (const Document& document : reading.documents) {
+    if (!text.empty()) text += " ";
+    text += "According to " + (document.source.empty() ? "what I was given" : document.source) + ": \"" +
+            shortened(document.text, 300) + "\"";
+  }
+  return text;
+}
+
 std::optional<std::string> answer_about_user(const Reading& reading, const std::vector<std::string>& words) {
   const std::string about = about_user(reading.question, words);
   if (about.empty()) return std::nullopt;
@@ -68,8 +82,9 @@ std::optional<std::string> answer_about_user(const Reading& reading, const std::
     answer = latest(facts, about);
   }
   if (!answer.empty()) return answer;
-  if (auto quote = quote_for(reading)) return quote;
-  if (about == "all") return "You have not told me anything about yourself in this conversation.";
+  // Who moved somewhere lives there, as long as nothing else was said.
+  if (auto quote = quote_for(reading, about == "home" ? "live moved" : reading.question)) return quote;
+  if (about == "all") return told_by_documents(reading);
   if (about == "name") return "You have not told me your name in this conversation.";
   return "You have not told me that in this conversation.";
 }
@@ -167,9 +182,12 @@ bool asks_time(const std::vector<std::string>& words) {
                          "current time", "current date"});
 }
 
+// In a few words, since "I said goodbye to my aunt" ends nothing.
 bool says_goodbye(const std::vector<std::string>& words) {
-  return has_any(words, {"goodbye", "good bye", "bye", "end the conversation", "end this conversation",
-                         "close the conversation", "that's all for today", "end the session"});
+  return has_any(words, {"end the conversation", "end this conversation", "close the conversation",
+                         "that's all for today", "end the session"}) ||
+         (words.size() <= 4 && has_any(words, {"goodbye", "good bye", "bye", "auf wiedersehen", "tschüss",
+                                               "adiós", "hasta luego", "au revoir"}));
 }
 
 bool is_beyond_us(const std::vector<std::string>& words) {
@@ -177,14 +195,14 @@ bool is_beyond_us(const std::vector<std::string>& words) {
                  {"translate", "write a", "write me", "write some", "rewrite", "poem", "essay", "draw"});
 }
 
-std::optional<Reply> tool_intents(const ToolBox& tools, const std::vector<std::string>& words,
+std::optional<Reply> tool_intents(const ToolBox& tools, const std::vector<std::string>& words, Speech speech,
                                   bool may_call) {
   if (says_goodbye(words)) {
     auto call = may_call ? tools.for_end("The user said goodbye.") : std::nullopt;
     if (call) return Reply{.calls = {*std::move(call)}};
     return Reply{.text = "Goodbye."};
   }
-  if (asks_time(words)) {
+  if (speech != Speech::kStatement && asks_time(words)) {
     auto call = may_call ? tools.for_time() : std::nullopt;
     if (call) return Reply{.calls = {*std::move(call)}};
     return Reply{.text = "I have no clock: I am Tertulia's offline model, and no tool here tells the time."};
@@ -192,17 +210,27 @@ std::optional<Reply> tool_intents(const ToolBox& tools, const std::vector<std::s
   return std::nullopt;
 }
 
-std::optional<std::string> small_talk(const Reading& reading, const ToolBox& tools,
-                                      const std::vector<std::string>& words, const OfflineOptions& options) {
+// What is asked of it, not of the world.
+std::optional<std::string> about_itself(const Reading& reading, const ToolBox& tools,
+                                        const std::vector<std::string>& words,
+                                        const OfflineOptions& options) {
   if (has_any(words,
               {"who are you", "what are you", "your name", "are you real", "are you an ai", "which model"}))
     return std::string(kWhoIAm) + " " + options.how_to_configure;
   if (has_any(words, {"what can you do", "help", "how can you help"}))
     return std::string(kWhoIAm) + " " + abilities(tools);
   if (has_any(words, {"summarise", "summarize", "summary", "sum up"})) return extract(reading);
-  if (words.size() <= 4 && has_any(words, {"thanks", "thank you"})) return "You are welcome.";
-  if (words.size() <= 4 &&
-      has_any(words, {"hello", "hi", "hey", "good morning", "good evening", "good day"})) {
+  return std::nullopt;
+}
+
+std::optional<std::string> small_talk(const Reading& reading, const ToolBox& tools,
+                                      const std::vector<std::string>& words) {
+  if (words.size() > 4) return std::nullopt;
+  if (has_any(words, {"thanks", "thank you", "danke", "vielen dank", "gracias", "merci"}))
+    return "You are welcome.";
+  if (has_any(words, {"hello", "hi", "hey", "good morning", "good evening", "good day", "hallo", "guten tag",
+                      "guten morgen", "guten abend", "hola", "buenos días", "buenas tardes", "bonjour",
+                      "bonsoir", "salut"})) {
     const std::vector<Fact> facts = known_facts(reading);
     const auto name =
         std::find_if(facts.rbegin(), facts.rend(), [](const Fact& fact) { return fact.about == "name"; });
@@ -212,11 +240,23 @@ std::optional<std::string> small_talk(const Reading& reading, const ToolBox& too
   return std::nullopt;
 }
 
+// What it is and can do is said once in a conversation; that it cannot answer, each time.
 std::string fallback(const Reading& reading, const ToolBox& tools, const OfflineOptions& options) {
+  const bool introduced = std::ranges::any_of(reading.history, [](const Exchange& exchange) {
+    return exchange.answer.find(kWhoIAm) != std::string::npos;
+  });
   std::string text = "You said: \"" + shortened(reading.question, 160) + "\" I cannot answer that. ";
-  text += kWhoIAm;
-  text += " " + abilities(tools) + " " + options.how_to_configure;
-  return text;
+  if (!introduced) text += std::string(kWhoIAm) + " " + abilities(tools) + " ";
+  return text + options.how_to_configure;
+}
+
+// A statement is kept, and met with what the documents say of the same.
+std::string take_statement(const Reading& reading) {
+  const bool first = std::ranges::none_of(
+      reading.history, [](const Exchange& exchange) { return is_acknowledgement(exchange.answer); });
+  std::string text = acknowledge(reading.question, first);
+  const auto quote = quote_documents(reading, reading.question);
+  return quote ? text + " " + *quote : text;
 }
 
 // What came with the question, since a model that cannot see should say so.
@@ -233,12 +273,13 @@ Reply chosen_reply(const Reading& reading, const ToolBox& tools, const ReplyRule
                    const OfflineOptions& options) {
   if (std::optional<Reply> sums = reckon(reading, tools, rules)) return *std::move(sums);
   const std::vector<std::string> words = words_of(reading.question);
+  const Speech speech = speech_of(reading.question);
   if (!reading.runs.empty()) {
     if (says_goodbye(words) && reading.runs.back().outcome == ToolOutcome::kOk) return {.text = "Goodbye."};
     return {.text = told_by_tools(reading)};
   }
   const bool may_call = rules.tool_choice != ToolChoice::kNone;
-  if (auto intent = tool_intents(tools, words, may_call)) return *std::move(intent);
+  if (auto intent = tool_intents(tools, words, speech, may_call)) return *std::move(intent);
   std::string missing;
   if (may_call) {
     const bool is_plain = about_user(reading.question, words).empty() && facts_in(reading.question).empty();
@@ -246,12 +287,17 @@ Reply chosen_reply(const Reading& reading, const ToolBox& tools, const ReplyRule
     if (!call && rules.tool_choice == ToolChoice::kRequired) call = tools.any(reading.question);
     if (call) return {.calls = {*std::move(call)}};
   }
-  if (auto answer = small_talk(reading, tools, words, options)) return {.text = *std::move(answer)};
+  if (auto answer = small_talk(reading, tools, words)) return {.text = *std::move(answer)};
+  if (speech != Speech::kStatement) {
+    if (auto answer = about_itself(reading, tools, words, options)) return {.text = *std::move(answer)};
+  }
   if (auto answer = answer_about_user(reading, words)) return {.text = *std::move(answer)};
   if (auto answer = take_note(reading)) return {.text = *std::move(answer)};
   if (!missing.empty()) return {.text = missing};
+  if (speech == Speech::kStatement) return {.text = take_statement(reading)};
+  if (speech == Speech::kAssent) return {.text = "All right."};
   if (!is_beyond_us(words)) {
-    if (auto quote = quote_for(reading)) return {.text = *std::move(quote)};
+    if (auto quote = quote_for(reading, reading.question)) return {.text = *std::move(quote)};
   }
   if (words.empty()) return {.text = "There is nothing to answer yet. " + abilities(tools)};
   return {.text = fallback(reading, tools, options)};

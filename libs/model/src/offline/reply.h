@@ -29,7 +29,9 @@ Reply reply_to(const Reading& reading, const ToolBox& tools, const ReplyRules& r
 // none.
 std::optional<Reply> reckon(const Reading& reading, const ToolBox& tools, const ReplyRules& rules);
 
+// The sentence of the documents that fits the question best, with its source.
+std::optional<std::string> quote_documents(const Reading& reading, std::string_view question);
 // The sentence of the documents, or of what was said before, that fits the question best, with its source.
-std::optional<std::string> quote_for(const Reading& reading);
+std::optional<std::string> quote_for(const Reading& reading, std::string_view question);
 
 }  // namespace tertulia::offline

@@ -11,10 +11,11 @@
 #include "offline/arithmetic.h"
 
 namespace tertulia::offline {
-namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+namespace {
 
 constexpr std::string_view kStopWords[] = {
     "a",    "about",  "according", "again", "all",   "also",   "am",     "an",    "and",   "any",   "are",
@@ -51,8 +52,12 @@ std::string_view trim(std::string_view text) {
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
-  for (const char c : text) {
-    if (is_letter(c) || is_digit(c) || (c == '\'' && !word.empty())) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // The marks of Latin-1, "¿" and "¡" among them, are two bytes of which the first is this one.
+    const bool is_mark = c == '\xC2' && i + 1 < text.size();
+    if (is_mark) ++i;
+    if (!is_mark && (is_letter(c) || is_digit(c) || (c == '\'' && !word.empty()))) {
       word += c;
     } else if (!word.empty()) {
       words.push_back(lower(word));

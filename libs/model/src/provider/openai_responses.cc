@@ -28,7 +28,8 @@ class ResponsesBody {
     if (!wire.system.empty() && body_.begin("instructions")) out_.string(wire.system);
     if (body_.begin("input")) {
       out_.begin_array();
-      for (const WireMessage& message : wire.messages) write_message(message);
+      for (std::size_t i = first_new(wire.messages); i < wire.messages.size(); ++i)
+        write_message(wire.messages[i]);
       out_.end_array();
     }
     if (!request_.service_thread.empty() &&
@@ -44,6 +45,15 @@ class ResponsesBody {
   }
 
  private:
+  // A conversation grows with every response, so the calls of a turn, and what was said before them, are in
+  // it when their results come. A chain of responses is gone on from where it was before the turn.
+  std::size_t first_new(const std::vector<WireMessage>& messages) const {
+    if (!is_conversation(request_.service_thread)) return 0;
+    std::size_t first = messages.size();
+    while (first > 0 && !messages[first - 1].has_calls()) --first;
+    return first;
+  }
+
   void write_message(const WireMessage& message) {
     switch (message.role) {
       case Role::kAssistant:

@@ -21,19 +21,6 @@ std::string crc_text(std::string_view bytes) {
 
 }  // namespace
 
-void Sha256::add(std::string_view bytes) {
-  crypto_hash_sha256_update(&state_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-}
-
-std::string Sha256::hex() {
-  std::array<unsigned char, crypto_hash_sha256_BYTES> hash;
-  crypto_hash_sha256_final(&state_, hash.data());
-  std::string text(2 * hash.size() + 1, '\0');
-  sodium_bin2hex(text.data(), text.size(), hash.data(), hash.size());
-  text.pop_back();
-  return text;
-}
-
 Result<void> LineWriter::write(std::string object) {
   const std::string crc = crc_text(object);
   object.append(kCrc).append(crc).append("\"}\n");
@@ -42,7 +29,7 @@ Result<void> LineWriter::write(std::string object) {
   return sink_(object);
 }
 
-Result<bool> LineReader::next(std::string& line) {
+Result<bool> ArchiveLineReader::next(std::string& line) {
   std::size_t from = position_;
   for (;;) {
     const std::size_t end = buffer_.find('\n', from);

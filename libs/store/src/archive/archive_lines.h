@@ -9,27 +9,14 @@
 #include <string>
 #include <string_view>
 
-#include <sodium.h>
-
 #include "tertulia/base/file_system.h"
 #include "tertulia/base/result.h"
+#include "tertulia/base/sha256.h"
 #include "tertulia/store/archive.h"
 
 namespace tertulia {
 
 inline constexpr std::size_t kMaxLineBytes = 256U << 20U;
-
-// SHA-256, piece by piece.
-class Sha256 {
- public:
-  Sha256() { crypto_hash_sha256_init(&state_); }
-  void add(std::string_view bytes);
-  // Ends it: nothing may be added afterwards.
-  std::string hex();
-
- private:
-  crypto_hash_sha256_state state_;
-};
 
 // Puts the lines of a file behind one another.
 class LineWriter {
@@ -40,7 +27,7 @@ class LineWriter {
   Result<void> write(std::string object);
   std::uint64_t bytes() const { return bytes_; }
   // The hash of everything that was written so far.
-  std::string hash() const { return Sha256(hash_).hex(); }
+  std::string hash() const { return hash_.hex(); }
 
  private:
   const ArchiveSink& sink_;
@@ -49,9 +36,9 @@ class LineWriter {
 };
 
 // Reads lines of any file, from its start.
-class LineReader {
+class ArchiveLineReader {
  public:
-  explicit LineReader(File& file) : file_(file) {}
+  explicit ArchiveLineReader(File& file) : file_(file) {}
 
   // False at the end. kTooLarge {line} beyond kMaxLineBytes. A last line without its '\n' is given too:
   // complete() tells.

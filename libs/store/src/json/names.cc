@@ -1,9 +1,8 @@
 #include "names.h"
 
-#include <array>
 #include <initializer_list>
 
-#include <sodium.h>
+#include "tertulia/base/sha256.h"
 
 namespace tertulia {
 namespace {
@@ -19,11 +18,7 @@ std::string short_hash(std::initializer_list<std::string_view> parts) {
     text += ':';
     text += part;
   }
-  std::array<unsigned char, crypto_hash_sha256_BYTES> digest{};
-  crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
-  std::array<char, kHashBytes * 2 + 1> hex{};
-  sodium_bin2hex(hex.data(), hex.size(), digest.data(), kHashBytes);
-  return hex.data();
+  return sha256_hex(text).substr(0, 2 * kHashBytes);
 }
 
 std::string readable(std::string_view id, const std::string& hash) {

@@ -19,6 +19,8 @@ class JsonText {
   // Checks the text and brings it into the written form. Errors of parse_json.
   static Result<JsonText> parse(std::string_view text);
   static JsonText of(const Json& value) { return JsonText(to_text(value)); }
+  // Of what to_json() or append_json() wrote, which is in that form already: it is not looked at again.
+  static JsonText written(std::string text) { return JsonText(std::move(text)); }
   // Empty for an object without members.
   static JsonText of_fields(const JsonObject& fields);
 

@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <sodium.h>
-
+#include "tertulia/base/sha256.h"
 #include "tertulia/conversation/message.h"
 #include "tertulia/model/tool_definition.h"
 
@@ -39,8 +38,11 @@ class PromptHasher {
   void add_number(std::uint64_t number);
   // With its length before it, so that no two lists of texts look the same.
   void add_text(std::string_view text);
+  void flush();
 
-  crypto_hash_sha256_state state_{};
+  Sha256 hash_;
+  // Numbers and short texts on their way to the hash, which prefers few long pieces. Empty between two calls.
+  std::string short_;
 };
 
 }  // namespace tertulia

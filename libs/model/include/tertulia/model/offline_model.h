@@ -1,10 +1,10 @@
 // The offline model: the embedded default. It needs no key and no network, and says so.
 //
 // It follows fixed rules: it does sums, with the tools it is given or by itself; resolves "the result" and
-// "that" to the last number answered; remembers what the user said of themselves within the conversation;
-// quotes the best matching sentence of the context it was given, with its source; calls the tool that a
-// question is plainly about, and phrases an answer from what the tool says. What it cannot do, it says it
-// cannot, and how to configure a model that can.
+// "that" to the last number answered; notes what it is told, and remembers what users said of themselves in
+// the conversation; quotes the best matching sentence of the context it was given, with its source; calls the
+// tool that a question is plainly about, and phrases an answer from what the tool says. What it cannot do, it
+// says it cannot, and how to configure a model that can.
 #pragma once
 
 #include <memory>

@@ -12,8 +12,9 @@ struct OpenAiResponsesOptions {
   // base_url defaults to https://api.openai.com/v1.
   ProviderOptions provider{};
   // The provider keeps responses, so that a service thread can be gone on from: ModelRequest::service_thread
-  // is the id of a response ("resp_…") or of a conversation ("conv_…"). Without it every request carries all,
-  // reasoning included, in encrypted form. Default: false.
+  // is the id of a response ("resp_…") or of a conversation ("conv_…"). A conversation has the calls of a
+  // view, and what stands before them, from their own response: it is sent what follows. Without `store`
+  // every request carries all, reasoning included, in encrypted form. Default: false.
   bool store = false;
   // As in OpenAiChatOptions. Default: false.
   bool strict_schemas = false;

@@ -86,6 +86,9 @@ struct WorkflowOptions {
   bool show_internal = false;
   // Made if empty. A run of this id that is there already is resumed instead.
   std::string run{};
+  // For a session of the program's own that the run makes: the session of the same owner that it goes with
+  // when that is deleted or erased. Empty: none.
+  SessionId inside_of{};
 };
 
 struct StoredRun {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tertulia/agent/agent_definition.h"
+#include "tertulia/base/json.h"
 #include "tertulia/base/result.h"
 #include "tertulia/workflow/workflow.h"
 
@@ -30,6 +31,8 @@ struct DeclaredAgent {
   std::string model;
   // Names of tools and toolkits.
   std::vector<std::string> tools;
+  // The table `permissions`, which whoever makes the agent reads; null if there is none.
+  Json permissions{};
 };
 
 // Makes an agent of what was declared. The same declaration must give an agent of the same id.
