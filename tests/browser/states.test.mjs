@@ -87,10 +87,27 @@ const tests = {
     const panel = page.getByRole('tabpanel');
     const kept = panel.locator('.recalled[data-fate=kept]');
     await kept.getByText('The shop opens at nine').waitFor();
+    await panel.getByText('left out: not near enough').waitFor();
     await judge(page, 'recalled');
     await kept.getByRole('link', { name: 'manual.md › Opening hours' }).click();
     await page.getByRole('heading', { name: 'Memory', level: 1 }).waitFor();
     await page.getByText('manual.md').waitFor();
+  },
+
+  async 'code and answers are copied as they were written'({ base, model, window }) {
+    const { context, tab } = await window();
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const page = await tab();
+    await open(page, base);
+    model.plan('Like **this**:\n\n```python\nprint("ça")\n```');
+    await say(page, 'How?');
+    await answered(page, 'Like this');
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await page.getByRole('button', { name: 'Copy code' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.equal(await copied(), 'print("ça")\n');
+    await page.getByRole('button', { name: 'Copy answer' }).click();
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith('Like **this**'));
   },
 
   async 'a conversation that is not there, and texts from the right, are shown as they are meant'({ base, model, window }) {
@@ -118,10 +135,23 @@ const tests = {
     speech.say(`${rich}The end.`).end();
     await answered(page, 'The end.');
     await page.locator('.hljs-keyword').first().waitFor({ state: 'attached' });
-    await page.waitForFunction(() => {
-      const box = document.querySelector('.thread');
-      return box.scrollHeight - box.scrollTop - box.clientHeight < 2;
-    });
+    const atEnd = () =>
+      page.waitForFunction(() => {
+        const box = document.querySelector('.thread');
+        return box.scrollHeight - box.scrollTop - box.clientHeight < 2;
+      });
+    await atEnd();
+    // Also where rows of another height come in, as on a branch that has just begun.
+    await say(page, 'And?');
+    await answered(page, 'You said: And?');
+    await atEnd();
+    await page.locator('.said').last().hover();
+    await page.getByRole('button', { name: 'Edit message' }).last().click();
+    await page.getByRole('textbox', { name: 'Edit message' }).fill('Or?');
+    await page.keyboard.press('Enter');
+    await answered(page, 'You said: Or?');
+    await page.locator('.switcher', { hasText: '2/2' }).waitFor();
+    await atEnd();
     const more = model.speech().say('First.\n\n');
     await say(page, 'More');
     await live(page, 'First.');

@@ -45,7 +45,7 @@ export function ThisRun({ here, fork }: { here: FollowedRun; fork: (checkpoint: 
           <Icon name="stop" size={16} /> Stop the run
         </button>
       )}
-      {!running && here.run.value && status !== 'completed' && status !== 'waiting' && (
+      {!running && here.run.value && (status === 'cancelled' || status === 'running') && (
         <button type="button" class="plain small" onClick={() => trying(here.resume())}>
           <Icon name="retry" size={16} /> Resume the run
         </button>
