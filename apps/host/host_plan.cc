@@ -311,8 +311,23 @@ class Planner {
         continue;
       }
       std::string sentence = enters ? "must be a table" : "is not known" + did_you_mean(key, known);
+      if (sentence == "is not known") sentence += "; there are " + names_in(known, inside);
       problem(member, prefix + printable(key, kShownBytes), sentence);
     }
+  }
+
+  // What may stand in the table `inside`, each once.
+  static std::string names_in(const std::vector<std::string>& known, const std::string& inside) {
+    std::vector<std::string> names;
+    std::string list;
+    for (const std::string& key : known) {
+      if (!key.starts_with(inside)) continue;
+      std::string name = key.substr(inside.size(), key.find('.', inside.size()) - inside.size());
+      if (std::ranges::find(names, name) != names.end()) continue;
+      list += (list.empty() ? "" : ", ") + name;
+      names.push_back(std::move(name));
+    }
+    return list;
   }
 
   void problem(const ConfigNode& node, const std::string& key, const std::string& sentence) {

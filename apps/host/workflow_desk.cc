@@ -71,7 +71,8 @@ WorkflowDesk::~WorkflowDesk() {
     engine = std::move(engine_);
   }
   engine.reset();
-  threads_.reset();
+  // Then, before all else that they use, the threads end: `threads_` is the last member. Not by reset(),
+  // which would empty it first, and one of them may be about to post the next life of its run.
 }
 
 std::vector<std::string> WorkflowDesk::names() const {

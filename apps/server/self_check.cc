@@ -18,7 +18,8 @@ namespace {
 using State = SelfCheck::State;
 using boost::asio::ip::tcp;
 
-// A file that others may read, and should not.
+// A file that others may read, and should not. A configuration that holds a secret and that others may read
+// has been refused before.
 void look_at_modes(const std::vector<Path>& secrets, Env& env, std::vector<SelfCheck>& found) {
   for (const Path& path : secrets) {
     const auto info = env.files().info(path);
@@ -115,7 +116,6 @@ std::vector<SelfCheck> check_server(const Config& config, Env& env) {
   found.push_back(look_at_port(options));
   look_at_keys(config, failed || address.is_loopback(), env, found);
   look_at_tls(options, env, found);
-  if (const auto file = config.file()) look_at_modes({*file}, env, found);
   found.push_back(look_at_clock(config, env));
   return found;
 }

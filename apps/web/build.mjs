@@ -3,7 +3,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { extname, join, resolve } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { constants, gzipSync } from 'node:zlib';
 import { stage } from './stage.mjs';
 
@@ -17,6 +18,7 @@ const kTypes = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
   '.svg': 'image/svg+xml',
   '.woff2': 'font/woff2',
 };
@@ -44,6 +46,9 @@ for (const part of ['chat', 'widget']) {
     files.push({ path: name === '/index.html' ? '/' : name, file, bytes: readFileSync(file) });
   }
 }
+// What the API can do, for programs and for people who look.
+const described = join(dirname(fileURLToPath(import.meta.url)), '../../docs/api/openapi.json');
+files.push({ path: '/openapi.json', file: described, bytes: readFileSync(described) });
 // The page has a name of its own, too.
 files.push({ ...files.find(({ path }) => path === '/'), path: '/chat' });
 files.sort((a, b) => (a.path < b.path ? -1 : 1));

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -258,7 +259,7 @@ class SlowModel final : public LanguageModel {
     ++asked;
   }
   void answer() {
-    std::vector<std::pair<ModelCall, Done<ModelResponse>>> waiting;
+    std::deque<std::pair<ModelCall, Done<ModelResponse>>> waiting;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       waiting.swap(waiting_);
@@ -270,7 +271,8 @@ class SlowModel final : public LanguageModel {
  private:
   InstantModel model_;
   std::mutex mutex_;
-  std::vector<std::pair<ModelCall, Done<ModelResponse>>> waiting_;
+  // Not a vector, whose growth would be counted with the turns.
+  std::deque<std::pair<ModelCall, Done<ModelResponse>>> waiting_;
 };
 
 std::size_t resident_bytes() {
@@ -281,18 +283,18 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-void measure_in_flight() {
+void measure_in_flight(const std::filesystem::path& directory) {
   constexpr std::size_t kTurns = 10'000;
   auto model = std::make_shared<SlowModel>();
-  std::shared_ptr<Store> store = open_memory_store();
-  const Agent agent = agent_on(store, model);
+  const Agent agent = agent_on(sqlite_at(directory / "in-flight"), model);
   std::vector<Run> runs;
+  runs.reserve(kTurns);
   const std::size_t before = resident_bytes();
   for (std::size_t i = 0; i < kTurns; ++i) runs.push_back(agent.run("hello", "s" + std::to_string(i)));
   while (model->asked < kTurns) std::this_thread::yield();
   const std::size_t during = resident_bytes();
   print_figure("memory of a turn in flight", static_cast<double>(during - before) / kTurns / 1024, "KiB",
-               "< 20", "10,000 at once, its session and its place in a store in memory included");
+               "< 20", "10,000 at once on SQLite, each in a session of its own, which is included");
   model->answer();
   for (Run& run : runs) run.result().value();
 }
@@ -307,7 +309,7 @@ int main(int argc, char** argv) {
   const auto wanted = [&](const char* part) {
     return parts.empty() || std::ranges::find(parts, part) != parts.end();
   };
-  if (wanted("in_flight")) tertulia::measure_in_flight();
+  if (wanted("in_flight")) tertulia::measure_in_flight(directory);
   if (wanted("own")) tertulia::measure_own_time("/dev/shm");
   if (wanted("flat")) tertulia::measure_flatness();
   if (wanted("first")) tertulia::measure_first_token();

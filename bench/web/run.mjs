@@ -70,6 +70,8 @@ async function beginning() {
   figure('web: first paint', median(paint), 'ms', '< 1000');
   figure('web: ready to write in', median(ready), 'ms', '< 1500');
   figure('web: initial JavaScript, gzipped', bytes / 1000, 'KB', '<= 200');
+  const widget = await fetch(`${base}/widget.js`, { headers: { 'Accept-Encoding': 'gzip' } });
+  figure('web: the widget, gzipped', Number(widget.headers.get('content-length')) / 1000, 'KB', '< 60');
 }
 
 async function opening() {

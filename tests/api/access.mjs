@@ -38,7 +38,7 @@ await server.expect(200, 'POST', '/api/v1/sessions/past/close', { key: writer.ke
 const [episode] = (await server.expect(200, 'GET', '/api/v1/memory/episodes', { key: writer.key })).episodes;
 const waiting = await server.expect(200, 'POST', '/api/v1/workflows/alone/runs', { body: { message: 'Mine alone', session: 'flow' }, key: writer.key });
 const own = { session: 'hers', branch: 'main', turn: turn.turn, message: turn.messages[0].id, call: '0', asset: asset.id, agent: 'default', user: 'ana',
-  response: response.id, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default', collection: 'user', job: job.id, fact: fact.id, episode: episode.id,
+  response: response.id, conversation: 'conv_hers', item: `msg_${turn.turn}_0_hers`, model: 'default', collection: 'user', job: job.id, fact: fact.id, entry: fact.id, episode: episode.id,
   procedure: 'none', workflow: 'alone', run: waiting.run, request: waiting.requests[0].id };
 const pathOf = (pattern) => pattern.replace(/\{(\w+)\}/g, (_, name) => {
   check(own[name] !== undefined, `the matrix has nothing for {${name}} in ${pattern}: add it`);
@@ -271,6 +271,8 @@ test('The audit log names who changed what, and shows when it was changed', asyn
   const one = await Server.start({ data: own_data });
   await one.expect(201, 'POST', '/api/v1/sessions', { body: { id: 'a', metadata: { secret: 'canary' } } });
   await one.expect(200, 'DELETE', '/api/v1/sessions/a');
+  // What a collector reads is none of them.
+  await one.call('GET', '/metrics');
   await one.stop();
   const report = JSON.parse(tertulia(own_data, '--json', 'audit', 'verify'));
   equal(report.entries, 2);

@@ -46,7 +46,7 @@ const before = await hers(200, 'GET', '/api/v1/sessions/nest');
 const ids = {
   session: ['nest', 'past', 'talk'], branch: ['main', 'side'], turn: [turn.turn], message: [turn.messages[0].id], call: ['0', '1'], asset: [asset.id], agent: ['default'], user: ['ana', 'bea', 'local'],
   response: [response.id], conversation: [conversation, 'conv_nest'], item: [`msg_${turn.turn}_0_nest`], model: ['default'], collection: ['user', 'agent.default', 'shared.x'],
-  job: [job.id], fact: [fact.id], episode: [episode.id], procedure: ['none'], workflow: ['flow'], run: [waiting.run], request: [waiting.requests[0].id],
+  job: [job.id], fact: [fact.id], entry: [fact.id], episode: [episode.id], procedure: ['none'], workflow: ['flow'], run: [waiting.run], request: [waiting.requests[0].id],
 };
 const wrong = ['nobody', '~runs', '~memory.user', '..', '%2e%2e', '%00', '%ff', 'a'.repeat(200), '06gnf9d5z7s2w3r8k1m4q0t6y2', '-1', '%C3%B1', "';--", '%2Fetc', 'NEST', 'null', '1e9'];
 const known = {

@@ -92,6 +92,9 @@ test('Facts are told, found, replaced by what contradicts them, and forgotten', 
   equal((await texts('?all=true')).sort(), ['I live in Lisbon', 'I live in Madrid']);
   const closed = await server.expect(200, 'GET', `${api}/facts/${told.fact.id}`);
   equal([closed.superseded_by, closed.valid_until.slice(0, 10)], [moved.fact.id, '2025-01-01']);
+  const entry = await server.expect(200, 'GET', `${api}/items/${moved.fact.id}`);
+  equal([entry.kind, entry.text, entry.collection], ['fact', 'I live in Lisbon', 'user']);
+  equal((await server.expect(404, 'GET', `${api}/items/${moved.fact.id}?collection=shared.nowhere`)).error.code, 'not_found');
   equal((await search('Where do I live?', { kinds: ['fact'] })).map((item) => item.text), ['I live in Lisbon']);
   equal((await search('Where do I live?', { kinds: ['fact'], as_of: '2024-06-01T00:00:00Z' })).map((item) => item.text), ['I live in Madrid']);
   equal((await server.expect(200, 'DELETE', `${api}/facts/${moved.fact.id}`)).removed, 1);

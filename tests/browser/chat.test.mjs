@@ -83,6 +83,32 @@ export default {
     await answered(two, 'shared word');
   },
 
+  async 'another browser shows what was asked while it is being answered'({ world, base, model, window }) {
+    const one = await (await window()).tab();
+    const speech = model.speech().say('far ');
+    await open(one, base);
+    await say(one, 'Can you hear me?');
+    await live(one, 'far');
+    const two = await (await window({ viewport: { width: 390, height: 780 } })).tab();
+    await open(two, base, `/${new URL(one.url()).hash}`);
+    await live(two, 'far');
+    assert.deepEqual(await questions(two), ['Can you hear me?']);
+    // Also when nothing runs: the server is gone, and the model with it.
+    await world.kill();
+    model.plan({ status: 401 });
+    await world.start();
+    await two.getByRole('alert').waitFor();
+    const three = await (await window()).tab();
+    await open(three, base, `/${new URL(one.url()).hash}`);
+    await three.getByRole('alert').waitFor();
+    assert.deepEqual(await questions(three), ['Can you hear me?']);
+    model.plan('far away');
+    await three.getByRole('button', { name: 'Try again' }).click();
+    await answered(three, 'far away');
+    assert.deepEqual(await questions(three), ['Can you hear me?']);
+    speech.end();
+  },
+
   async 'an edited message begins a branch, and one can go back'({ base, model, window }) {
     const page = await (await window()).tab();
     await open(page, base);
@@ -109,6 +135,16 @@ export default {
     assert.equal(await page.locator('.tree .node').count(), 3);
     await page.locator('.tree .node', { hasText: 'C' }).locator('.node-face').click();
     await answered(page, 'You said: C');
+    await page.getByRole('button', { name: 'More for main' }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'Name of the branch' }).fill('The first way');
+    await page.keyboard.press('Enter');
+    await page.locator('.tree .node', { hasText: 'The first way' }).waitFor();
+    await page.getByRole('button', { name: 'More for Another answer' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.locator('.tree .node').nth(2).waitFor({ state: 'detached' });
+    await page.locator('.switcher', { hasText: '2/2' }).waitFor();
   },
 
   async 'the first message can be said anew, and all beginnings are one conversation'({ base, window }) {

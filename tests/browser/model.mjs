@@ -15,8 +15,8 @@ export class Model {
     return this;
   }
 
-  // The next answers, in order. A plan is a text; {calls: [{name, arguments}]}; {status}; or a Speech. Without a plan the
-  // model repeats what it was told.
+  // The next answers, in order. A plan is a text; {calls: [{name, arguments}]}; {status}; a Speech; or a function of what is
+  // asked that gives one of them. Without a plan the model repeats what it was told.
   plan(...plans) {
     this.#plans.push(...plans);
   }
@@ -26,6 +26,11 @@ export class Model {
     const speech = new Speech();
     this.#plans.push(speech);
     return speech;
+  }
+
+  // For a plan that is a function.
+  aside() {
+    return new Speech();
   }
 
   close() {
@@ -38,7 +43,8 @@ export class Model {
     for await (const piece of request) body += piece;
     const asked = JSON.parse(body);
     this.asked.push(asked);
-    const plan = this.#plans.shift() ?? lastWords(asked);
+    const next = this.#plans.shift() ?? lastWords;
+    const plan = typeof next === 'function' ? next(asked) : next;
     if (plan.status) {
       response.writeHead(plan.status, { 'Content-Type': 'application/json' });
       response.end(JSON.stringify({ error: { message: 'the model is told to fail', type: 'server_error' } }));

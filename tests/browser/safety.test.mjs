@@ -83,6 +83,14 @@ export default {
     assert.deepEqual(seen, { strayed: [], hits: [] });
   },
 
+  async 'what the server can do is described where programs look for it'({ base }) {
+    const described = await fetch(`${base}/openapi.json`);
+    assert.equal(described.headers.get('content-type'), 'application/json');
+    const { openapi, paths } = await described.json();
+    assert.equal(openapi, '3.1.0');
+    assert.ok(paths['/api/v1/turns'].post);
+  },
+
   async 'the page says what it may do, and stands in no frame'({ base }) {
     const { headers } = await fetch(base);
     const policy = headers.get('content-security-policy');

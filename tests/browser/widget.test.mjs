@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import { judge } from './judge.mjs';
 
 // A page of somebody else, on an origin of its own.
 async function hostPage(world, body) {
   const server = createServer((request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/html' });
-    response.end(`<!doctype html><html lang="en"><title>Host</title><style>button { background: lime; font-size: 99px }</style><body><h1>Host</h1>${body}</body></html>`);
+    response.end(`<!doctype html><html lang="en"><title>Host</title><style>button { background: lime; font-size: 99px }</style><body><main><h1>Host</h1></main>${body}</body></html>`);
   });
   await new Promise((resolve) => server.listen(world.hostPort, '127.0.0.1', resolve));
   return { address: `http://127.0.0.1:${world.hostPort}/`, close: () => server.close() };
@@ -16,6 +17,7 @@ const kLocked = (world) => `${listed(world)}key_required = true\n`;
 export const settings = {
   'a visitor with a token that the host asked for talks as that user, and nobody else does': kLocked,
   'a widget on a listed origin talks, is remembered, and tells its host': listed,
+  'a host themes the widget, gives it the whole page, and speaks through it': listed,
   'a session that the host names is the same in every browser': listed,
 };
 
@@ -45,6 +47,46 @@ export default {
     await page.getByText('When do you open?').waitFor();
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'detached' });
+    assert.equal(await page.evaluate(() => window.heard.at(-1)), 'close');
+    host.close();
+  },
+
+  async 'a host themes the widget, gives it the whole page, and speaks through it'({ world, base, model, window }) {
+    const host = await hostPage(world, `${kEvents}<script src="${base}/widget.js"></script>
+      <tertulia-chat mode="page" heading="Casa" greeting="Bom dia!" placeholder="Ask" accent="#0a7d5a" theme="dark" session="guest-7"></tertulia-chat>`);
+    const page = await (await window()).tab();
+    await page.goto(host.address);
+    const panel = page.getByRole('region', { name: 'Casa' });
+    await panel.getByText('Bom dia!').waitFor();
+    const box = await panel.boundingBox();
+    assert.deepEqual([box.width, box.height], [1280, 800]);
+    await page.evaluate(() => document.querySelector('tertulia-chat').send('From the host'));
+    const line = panel.locator('.visitor', { hasText: 'From the host' });
+    await line.waitFor();
+    assert.equal(await line.evaluate((one) => getComputedStyle(one).backgroundColor), 'rgb(10, 125, 90)');
+    assert.ok(Number(/\d+/.exec(await panel.evaluate((one) => getComputedStyle(one).backgroundColor))[0]) < 60);
+    await panel.getByText('You said: From the host').waitFor();
+    const ink = (accent) => page.evaluate(async (colour) => {
+      const chat = document.querySelector('tertulia-chat');
+      chat.setAttribute('accent', colour);
+      // Several attributes that change at once are one change.
+      await new Promise((resolve) => setTimeout(resolve));
+      return getComputedStyle(chat.shadowRoot.querySelector('.root')).getPropertyValue('--on-accent');
+    }, accent);
+    assert.deepEqual([await ink('#ffd84d'), await ink('#0a7d5a')], ['#1c1712', '#fff']);
+    // A tool that asks is answered where the visitor is.
+    model.plan({ calls: [{ name: 'calculator', arguments: { expression: '6*7' } }] }, 'It is 42.');
+    await panel.getByPlaceholder('Ask').fill('Six times seven?');
+    await page.keyboard.press('Enter');
+    await panel.getByRole('group', { name: 'May calculator run?' }).waitFor();
+    await judge(page, 'widget');
+    await panel.getByRole('button', { name: 'Allow' }).click();
+    await panel.getByText('It is 42.').waitFor();
+    await page.goto(`${base}/widget/demo.html`);
+    await page.evaluate(() => document.querySelector('tertulia-chat:not([mode])').open());
+    await page.getByRole('dialog').waitFor();
+    await page.evaluate(() => document.querySelector('tertulia-chat:not([mode])').close());
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     host.close();
   },
 

@@ -116,7 +116,7 @@ const tests = {
     await page.getByRole('alert').waitFor();
     await doing(page, 'critic', 'failed');
     model.plan('Well said.');
-    await page.getByRole('alert').getByRole('button', { name: 'Go on with it' }).click();
+    await page.getByRole('alert').getByRole('button', { name: 'Resume the run' }).click();
     await ended(page, 'completed');
     assert.deepEqual(await said(page), ['Porto is old.', 'Well said.']);
     await page.getByRole('link', { name: 'New run' }).click();

@@ -4,12 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "tertulia/base/base64.h"
 #include "tertulia/base/env.h"
 #include "tertulia/base/nearest.h"
 #include "tertulia/base/utf8.h"
 #include "tertulia/conversation/json_forms.h"
 
-#include "base64.h"
 #include "history.h"
 
 namespace tertulia::cli {
@@ -121,7 +121,7 @@ Result<void> Talk::attach(const Path& file) {
                  "'" + file.string() + "' is neither text nor a picture (png, jpg, gif, webp)");
   }
   attached_texts_.push_back(type.empty() ? "The file " + name + ":\n\n" + bytes + "\n"
-                                         : "data:" + type + ";base64," + base64(bytes));
+                                         : "data:" + type + ";base64," + to_base64(bytes));
   attached_types_.push_back(type);
   attached_names_.push_back(name);
   return {};

@@ -58,7 +58,7 @@ void say_where(const Context& context, const Config& config, const server::Serve
   }
   context.out.line("Tertulia listens on " + url + "   (Ctrl-C stops it)");
   context.out.line("  chat    " + url + "/");
-  context.out.line("  API     " + url + "/api/v1   docs/contracts/api.md");
+  context.out.line("  API     " + url + "/api/v1   described in " + url + "/openapi.json");
   context.out.line("  try     curl " + url +
                    "/api/v1/turns -H 'Content-Type: application/json' -d "
                    "'{\"message\":\"Hello\"}'");

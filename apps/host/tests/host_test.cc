@@ -293,6 +293,10 @@ TEST_F(HostTest, AProblemNamesItsPlaceItsKeyAndTheNearestKnownWord) {
   EXPECT_THAT(problems("[agents.helper]\nlimits = { queu = 1 }\n"),
               HasSubstr("agents.helper.limits.queu: is not known (did you mean 'limits.queue'?)"));
   EXPECT_THAT(
+      problems("[agents.helper]\ninstructions = \"x\"\n"),
+      HasSubstr(
+          "agents.helper.instructions: is not known; there are permissions, name, persona, system_prompt, "));
+  EXPECT_THAT(
       problems("[agents.helper]\ntools = [\"clok\"]\n"),
       HasSubstr("config.toml:3:1: agents.helper.tools: there is no tool 'clok' (did you mean 'clock'?)"));
   EXPECT_THAT(problems("[agents.helper]\nlimits = { tool_timeout = 5 }\n"), HasSubstr("must be a duration"));

@@ -71,6 +71,20 @@ Result<Reply> list_memory_items(Call& call) {
   return Reply::json(std::move(body));
 }
 
+// By the id that a receipt names it by.
+Result<Reply> get_memory_item(Call& call) {
+  TERTULIA_TRY_AS(Query query, call.query());
+  TERTULIA_TRY_AS(const CollectionId collection,
+                  collection_for_reading(call, query.text_or("collection", {})));
+  TERTULIA_TRY(query.finish());
+  TERTULIA_TRY_AS(const MemoryItem item,
+                  find_item(*call.services.desks.semantic, collection, call.parameter("entry")));
+  std::string body;
+  JsonWriter out(body);
+  write_item(out, item, collection);
+  return Reply::json(std::move(body));
+}
+
 double fraction_or(JsonReader& in, std::string_view key, double other) {
   const double value = in.double_or(key, other);
   if (!std::isfinite(value) || value < 0 || value > 1) {
@@ -220,6 +234,7 @@ Result<Reply> delete_fact(Call& call) {
 
 constexpr std::array kKnowledgeRoutes{
     on_pool(Method::kGet, "/api/v1/memory/items", Access::kRead, &list_memory_items),
+    on_pool(Method::kGet, "/api/v1/memory/items/{entry}", Access::kRead, &get_memory_item),
     on_pool(Method::kPost, "/api/v1/memory/search", Access::kRead, &search_memory, BodyKind::kJson),
     on_pool(Method::kGet, "/api/v1/memory/facts", Access::kRead, &list_facts),
     on_pool(Method::kPost, "/api/v1/memory/facts", Access::kWrite, &add_fact, BodyKind::kJson),

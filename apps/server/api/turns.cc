@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <utility>
+#include <variant>
 
+#include "tertulia/conversation/journal.h"
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/store/session_store.h"
 
@@ -107,24 +110,54 @@ void interrupt_turn(const CallPtr& call, Done<Reply> done) {
   run_turn(*call, std::move(turn), running.key.session.text(), std::move(done));
 }
 
+// What began the turns of a session that are not in its history yet: a page that was opened elsewhere has to
+// show it. One whose beginning is damaged, or not durable yet, is told without.
+Result<std::map<TurnId, std::vector<Message>>> inputs_in_progress(const Call& call, const SessionKey& key) {
+  TERTULIA_TRY_AS(const RecordPage page, read_records(call.services.store(), {.tenant = key.tenant,
+                                                                              .owner = key.owner,
+                                                                              .session = key.session,
+                                                                              .kind = RecordKind::kJournal,
+                                                                              .name = "turn_started",
+                                                                              .limit = 1'000}));
+  std::map<TurnId, std::vector<Message>> inputs;
+  for (const StoredRecord& stored : page.records) {
+    Result<JournalEntry> first = parse_form<JournalEntry>(stored.record.payload);
+    StartNote* start = first ? std::get_if<StartNote>(&first->step) : nullptr;
+    if (start != nullptr) inputs.emplace(first->turn, std::move(start->input));
+  }
+  return inputs;
+}
+
 Result<Reply> list_turns(Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const SessionKey key, call.session());
   TERTULIA_TRY(load(call.services.store(), key));
+  TERTULIA_TRY_AS(const auto inputs, inputs_in_progress(call, key));
   std::string body;
   JsonWriter out(body);
+  const auto write_input = [&](const TurnId& turn) {
+    const auto found = inputs.find(turn);
+    if (found == inputs.end()) return;
+    out.key("input").begin_array();
+    for (const Message& message : found->second) out.raw(to_json(message));
+    out.end_array();
+  };
   out.begin_object().key("running").begin_array();
   for (const RunningTurn& running : call.services.engine->running()) {
     if (running.key != key) continue;
     out.begin_object().key("turn").string(running.turn.text()).key("branch").string(running.branch.text());
-    out.key("since").string(iso_time(running.since)).end_object();
+    out.key("since").string(iso_time(running.since));
+    write_input(running.turn);
+    out.end_object();
   }
   out.end_array().key("interrupted").begin_array();
   TERTULIA_TRY_AS(const std::vector<InterruptedTurn> interrupted, call.services.engine->interrupted());
   for (const InterruptedTurn& turn : interrupted) {
     if (turn.key != key) continue;
     out.begin_object().key("turn").string(turn.turn.text()).key("branch").string(turn.branch.text());
-    out.key("agent").string(turn.agent.text()).key("since").string(iso_time(turn.started_at)).end_object();
+    out.key("agent").string(turn.agent.text()).key("since").string(iso_time(turn.started_at));
+    write_input(turn.turn);
+    out.end_object();
   }
   out.end_array().end_object();
   return Reply::json(std::move(body));

@@ -14,7 +14,9 @@ constexpr std::string_view kPagePolicy =
 
 Result<Reply> get_web_asset(Call& call) {
   const WebAsset* asset = find_web_asset(call.request.path);
-  if (asset == nullptr) return Reply::refused(HttpProblem::kNoRoute, "there is nothing at this path");
+  if (asset == nullptr)
+    return Reply::refused(HttpProblem::kNoRoute,
+                          "there is nothing at this path; /openapi.json describes what there is");
   Reply reply{.content_type = asset->type, .fixed = asset->bytes};
   reply.headers.emplace_back("ETag", std::string(asset->etag));
   reply.headers.emplace_back("Cache-Control",

@@ -24,7 +24,8 @@ std::optional<Reply> check_body(const Route& route, const Request& request) {
   if (route.body != BodyKind::kJson || type.empty() || equal_but_case(essence(type), "application/json")) {
     return std::nullopt;
   }
-  return Reply::refused(HttpProblem::kUnsupportedMediaType, "the body must be application/json");
+  return Reply::refused(HttpProblem::kUnsupportedMediaType,
+                        "the body must be JSON: send the header Content-Type: application/json");
 }
 
 // Whether the client takes one of the forms that answers of an API have. Bytes and drawings have others.
@@ -122,7 +123,8 @@ std::optional<Reply> ApiExchange::admit(const Request& request) {
   if (std::optional<Reply> reply = preflight(request)) return reply;
   if (match_.route == nullptr) {
     if (match_.allowed.empty()) {
-      return Reply::refused(HttpProblem::kNoRoute, "there is nothing at this path");
+      return Reply::refused(HttpProblem::kNoRoute,
+                            "there is nothing at this path; /openapi.json describes what there is");
     }
     return Reply::refused(HttpProblem::kMethodNotAllowed, "this path knows: " + match_.allowed)
         .with("Allow", match_.allowed);

@@ -86,8 +86,9 @@ Result<ClientTools> read_client_tools(const Json* tools, const Json* choice) {
 Result<AgentDefinitionPtr> find_model(const Services& services, const std::string& model) {
   Result<AgentDefinitionPtr> agent = services.agents.find(model);
   if (agent || agent.error().code() != ErrorCode::kNotFound) return agent;
-  return Error(ErrorCode::kModelNotFound,
-               "The model '" + model + "' does not exist. " + agent.error().message())
+  return Error(ErrorCode::kModelNotFound, "The model '" + model +
+                                              "' does not exist: here the agents are the models, and " +
+                                              agent.error().message() + ".")
       .with("param", "model");
 }
 

@@ -1,11 +1,9 @@
 // /v1/embeddings: texts as vectors, by an embedder of this process.
 #include <array>
 #include <bit>
-#include <cstring>
 #include <utility>
 
-#include <openssl/evp.h>
-
+#include "tertulia/base/base64.h"
 #include "tertulia/base/json.h"
 #include "tertulia/model/embedder.h"
 #include "tertulia/text/tokenizer.h"
@@ -107,14 +105,7 @@ Result<Inputs> read_inputs(const Json& input) {
 // The bytes of the numbers, lowest first, as base64.
 std::string base64_of(const Vector& vector) {
   static_assert(std::endian::native == std::endian::little, "vectors are sent as they lie in memory");
-  const std::size_t bytes = vector.size() * sizeof(float);
-  std::vector<unsigned char> raw(bytes);
-  std::memcpy(raw.data(), vector.data(), bytes);
-  std::string text((bytes + 2) / 3 * 4 + 1, '\0');
-  const int size =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), raw.data(), static_cast<int>(bytes));
-  text.resize(static_cast<std::size_t>(size));
-  return text;
+  return to_base64({reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(float)});
 }
 
 void write_vector(JsonWriter& out, const Vector& vector, bool base64) {

@@ -4,7 +4,7 @@ import { branchName, branchTrees, type TreeNode } from '../shared/branches.ts';
 import { textOf } from '../shared/blocks.ts';
 import type { Diff, Message, Session } from '../shared/client.ts';
 import { Icon } from '../shared/icons.tsx';
-import { clockTime } from '../shared/words.ts';
+import { clockTime, plainWords } from '../shared/words.ts';
 import { ask } from './dialogs.tsx';
 import { Menu } from './menu.tsx';
 import type { Conversation } from './state/conversation.ts';
@@ -59,11 +59,11 @@ function Node({ here, node, compare }: { here: Conversation; node: TreeNode; com
             onKeyDown={(event) => event.key === 'Enter' && rename(event.currentTarget.value.trim())}
           />
         ) : (
-          <button type="button" class="node-face" aria-current={current ? 'true' : undefined} onClick={() => goTo(here.id, branch.id, from === undefined ? undefined : from + 1)}>
+          <button type="button" class="node-face" title={branchName(branch)} aria-current={current ? 'true' : undefined} onClick={() => goTo(here.id, branch.id, from === undefined ? undefined : from + 1)}>
             <b>{branchName(branch)}</b>
             <small>
               {own} {own === 1 ? 'message' : 'messages'}
-              {from !== undefined && <> · leaves after message {from + 1}</>}
+              {from !== undefined && <> · from {from + 2} on</>}
             </small>
           </button>
         )}
@@ -111,7 +111,7 @@ function Beginnings({ here }: { here: Conversation }) {
   };
   return (
     <section class="beginnings">
-      <h3>Begun {all.length} times</h3>
+      <h2>Begun {all.length} times</h2>
       <ul class="tree" aria-label="Beginnings">
         {all.map((other, index) => {
           const current = other.id === session?.id;
@@ -177,7 +177,7 @@ function Comparison({ here, other, diff, close }: { here: Conversation; other: s
           trying(takeOver(here, other));
         }}
       >
-        Take “{named(other)}” over into this branch
+        <Icon name="merge" size={16} /> <span>Take “{named(other)}” over into this branch</span>
       </button>
     </div>
   );
@@ -187,12 +187,12 @@ function Side({ title, messages }: { title: string; messages: readonly Message[]
   const shown = messages.filter((message) => message.role === 'user' || message.role === 'assistant').slice(0, 50);
   return (
     <section>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {shown.length === 0 && <p class="hint">Nothing of its own.</p>}
       <ol>
         {shown.map((message) => (
           <li key={message.id} data-role={message.role}>
-            {textOf(message).slice(0, 300) || '(a tool was used)'}
+            {plainWords(textOf(message)).slice(0, 300) || '(a tool was used)'}
           </li>
         ))}
       </ol>

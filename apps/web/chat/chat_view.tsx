@@ -1,6 +1,7 @@
 // The middle of the page: the head of the conversation, its thread, and the place to write.
 import { branchName } from '../shared/branches.ts';
 import { Icon } from '../shared/icons.tsx';
+import { sentence } from '../shared/words.ts';
 import { Composer, draft } from './composer.tsx';
 import { inspectorTab, toggleInspector } from './inspector.tsx';
 import { sidebarOpen } from './sidebar.tsx';
@@ -41,9 +42,9 @@ function Head({ here }: { here: Conversation | undefined }) {
           </button>
         </>
       )}
-      <h1>{session ? titleOf(session) : 'New conversation'}</h1>
+      <h1 dir="auto">{session ? titleOf(session) : here ? (here.state.value === 'failed' ? 'Conversation' : 'Opening…') : 'New conversation'}</h1>
       {branch && here!.branches.length > 1 && (
-        <button type="button" class="chip" onClick={() => toggleInspector('branches')} title="Branches">
+        <button type="button" class="chip" aria-label={`Branch: ${branchName(branch)}`} title="The branch you are in" onClick={() => toggleInspector('branches')}>
           <Icon name="branch" size={14} /> <span>{branchName(branch)}</span>
         </button>
       )}
@@ -51,25 +52,11 @@ function Head({ here }: { here: Conversation | undefined }) {
       <span class="space" />
       {here && (
         <>
-          <button
-            type="button"
-            class="icon-button"
-            aria-label="Branches"
-            title="Branches"
-            aria-pressed={inspectorTab.value === 'branches'}
-            onClick={() => toggleInspector('branches')}
-          >
-            <Icon name="tree" />
+          <button type="button" class="head-button" aria-label="Branches" title="The ways this conversation took" aria-pressed={inspectorTab.value === 'branches'} onClick={() => toggleInspector('branches')}>
+            <Icon name="tree" /> <span>Branches</span>
           </button>
-          <button
-            type="button"
-            class="icon-button"
-            aria-label="Context"
-            title="What the model was shown"
-            aria-pressed={inspectorTab.value === 'context'}
-            onClick={() => toggleInspector('context')}
-          >
-            <Icon name="gauge" />
+          <button type="button" class="head-button" aria-label="Context" title="What the model was shown" aria-pressed={inspectorTab.value === 'context'} onClick={() => toggleInspector('context')}>
+            <Icon name="gauge" /> <span>Context</span>
           </button>
         </>
       )}
@@ -79,7 +66,7 @@ function Head({ here }: { here: Conversation | undefined }) {
 
 const kIdeas = [
   ['Do a sum', 'Add 10 and 20, then multiply the result by 5'],
-  ['Ask the clock', 'What time is it in Lisbon?'],
+  ['Ask the clock', 'What time is it, and which day?'],
   ['Be remembered', 'My name is Ana and I prefer short answers'],
 ] as const;
 
@@ -93,7 +80,11 @@ function Welcome() {
     <section class="welcome">
       <p class="greeting">{greeting()}</p>
       <p class="under">
-        {agent ? (
+        {agent?.model === 'offline' ? (
+          <>
+            You talk to the <b>offline model</b>: it does sums, reads the clock, remembers what you tell it and quotes your documents, all without a network. For real answers, configure a model.
+          </>
+        ) : agent ? (
           <>
             You talk to <b>{agent.name || agent.id}</b>, with the model {agent.model}.
           </>
@@ -142,7 +133,7 @@ function Failed({ here }: { here: Conversation }) {
     <section class="welcome">
       <p class="greeting">{missing ? 'This conversation is not here.' : 'That did not work.'}</p>
       <p class="under">
-        {missing ? 'It may have been deleted, or it belongs to somebody else.' : problem?.message}
+        {missing ? 'It may have been deleted, or it belongs to somebody else.' : sentence(problem?.message ?? '')}
       </p>
       <p>
         <button type="button" class="solid" onClick={missing ? newConversation : () => void reopen(here)}>

@@ -82,6 +82,7 @@ export function Composer({ here }: { here: Conversation | undefined }) {
         ref={field}
         rows={1}
         value={text}
+        dir="auto"
         placeholder={busy ? 'Say the next thing: it waits its turn' : 'Write a message'}
         aria-label="Message"
         onInput={(event) => (draft.value = event.currentTarget.value)}

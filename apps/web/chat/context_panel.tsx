@@ -5,14 +5,15 @@ import { textOf } from '../shared/blocks.ts';
 import { shortCount } from '../shared/words.ts';
 import { shownTurn } from './inspector.tsx';
 import type { Conversation } from './state/conversation.ts';
+import { namedItem } from './state/recalled.ts';
 import { asking, server } from './state/server.ts';
 
 const kTiers: { tier: Tier; name: string; what: string }[] = [
   { tier: 'system', name: 'Instructions', what: 'who the agent is' },
   { tier: 'tools', name: 'Tools', what: 'what it may use' },
-  { tier: 'procedure', name: 'Procedures', what: 'how it learned to do things' },
-  { tier: 'knowledge', name: 'Knowledge', what: 'recalled from documents and facts' },
-  { tier: 'episode', name: 'Episodes', what: 'recalled from earlier conversations' },
+  { tier: 'procedure', name: 'Procedures', what: 'how things are done' },
+  { tier: 'knowledge', name: 'Knowledge', what: 'facts and documents' },
+  { tier: 'episode', name: 'Episodes', what: 'earlier conversations' },
   { tier: 'history', name: 'History', what: 'of this conversation' },
   { tier: 'current', name: 'Message', what: 'what was just said' },
 ];
@@ -102,36 +103,44 @@ function Budget({ receipt }: { receipt: Receipt }) {
 const kShown = 12;
 
 function TierList({ here, tier, name, what, items }: { here: Conversation; tier: Tier; name: string; what: string; items: ReceiptItem[] }) {
-  const [all, setAll] = useState(false);
   if (items.length === 0) return null;
   const kept = items.filter((item) => item.fate !== 'dropped');
+  const dropped = items.filter((item) => item.fate === 'dropped');
   const tokens = kept.reduce((sum, item) => sum + item.tokens, 0);
-  const dropped = items.length - kept.length;
-  const shown = all ? items.slice(0, 500) : items.slice(-kShown);
+  // Said once, if it is the same for all.
+  const told = new Set(dropped.map(reasonOf)).size === 1 ? reasonOf(dropped[0]!) : undefined;
   return (
     <section class="tier">
-      <h3>
+      <h2>
         <span class="dot" data-tier={tier} />
         {name} <small>{what}</small>
         <span class="space" />
         {shortCount(tokens)}
-      </h3>
-      {dropped > 0 && (
-        <p class="dropped">
-          {dropped} of {items.length} left out
-        </p>
+      </h2>
+      <Items here={here} items={kept} />
+      {dropped.length > 0 && (
+        <details class="dropped" open={kept.length === 0 && dropped.length <= 3}>
+          <summary>
+            {kept.length === 0 && dropped.length > 1 ? `All ${dropped.length}` : dropped.length} left out
+            {told && `: ${told}`}
+          </summary>
+          <Items here={here} items={dropped} told={told} />
+        </details>
       )}
+    </section>
+  );
+}
+
+const reasonOf = (item: ReceiptItem): string => kReasons[item.reason] ?? item.reason;
+
+function Items({ here, items, told }: { here: Conversation; items: ReceiptItem[]; told?: string }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? items.slice(0, 500) : items.slice(-kShown);
+  return (
+    <>
       <ul>
         {shown.map((item, index) => (
-          <li key={index} data-fate={item.fate}>
-            <span class="item-name">{nameOf(here, item)}</span>
-            <span class="item-why">
-              {[tier === 'history' && item.more && `and ${item.more} more`, item.fate === 'kept' && item.reason === 'fits' ? '' : (kReasons[item.reason] ?? item.reason), item.score?.toFixed(2)]
-                .filter(Boolean)
-                .join(' · ')}
-            </span>
-            <span class="item-tokens">{item.tokens}</span>
-          </li>
+          <Item key={index} here={here} item={item} told={told} />
         ))}
       </ul>
       {!all && items.length > kShown && (
@@ -139,7 +148,29 @@ function TierList({ here, tier, name, what, items }: { here: Conversation; tier:
           Show all {items.length}
         </button>
       )}
-    </section>
+    </>
+  );
+}
+
+function Item({ here, item, told }: { here: Conversation; item: ReceiptItem; told?: string }) {
+  const recalled = item.tier === 'knowledge' || item.tier === 'episode';
+  const named = recalled ? namedItem(item) : undefined;
+  const reason = item.fate === 'kept' && item.reason === 'fits' ? '' : reasonOf(item);
+  const why = [item.tier === 'history' && item.more && `and ${item.more} more`, reason !== told && reason, item.score && `score ${item.score.toFixed(2)}`].filter(Boolean).join(' · ');
+  return (
+    <li data-fate={item.fate} class={recalled ? 'recalled' : ''}>
+      <span class="item-name" dir="auto" title={named?.words}>
+        {recalled ? (named?.words ?? '…') : nameOf(here, item)}
+      </span>
+      <span class="item-tokens">{item.tokens}</span>
+      {(named || why) && (
+        <span class="item-why">
+          {named?.address ? <a href={named.address}>{named.from}</a> : named?.from}
+          {named && why && ' · '}
+          {why}
+        </span>
+      )}
+    </li>
   );
 }
 

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
-import { agents, keyWanted, useKey } from './state/server.ts';
+import { agents, keyRefused, keyWanted, loadAgents, useKey } from './state/server.ts';
 import { loadSessions } from './state/session_list.ts';
 import { changeSettings, settings, type Settings } from './state/settings.ts';
 
@@ -104,7 +104,7 @@ function SettingsDialog() {
       <label class="switch">
         <input type="checkbox" checked={enterSends} onChange={(event) => changeSettings({ enterSends: event.currentTarget.checked })} />
         <span>
-          Enter sends<small>Otherwise Ctrl+Enter does, and Enter makes a new line.</small>
+          Enter sends<small>Otherwise {kCommand}+Enter does, and Enter makes a new line.</small>
         </span>
       </label>
       <label class="switch">
@@ -144,10 +144,13 @@ function SettingsDialog() {
   );
 }
 
+const kCommand = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl';
+
 const kKeys = [
-  ['Ctrl Shift O', 'New conversation'],
-  ['Ctrl K', 'Search conversations'],
-  ['Ctrl .', 'What lies behind the answer'],
+  [`${kCommand} Shift O`, 'New conversation'],
+  [`${kCommand} K`, 'Search conversations'],
+  [`${kCommand} .`, 'Branches and context'],
+  [`${kCommand} Enter`, 'Steer the answer that is being written'],
   ['Esc', 'Stop the answer'],
   ['↑', 'Edit your last message'],
 ] as const;
@@ -158,6 +161,7 @@ function KeyDialog() {
     event.preventDefault();
     useKey(field.current!.value.trim());
     void loadSessions();
+    loadAgents().catch(() => {});
     window.dispatchEvent(new HashChangeEvent('hashchange'));
   };
   return (
@@ -166,6 +170,11 @@ function KeyDialog() {
         <p>
           Whoever runs it makes one with <code>tertulia keys create</code>. It is kept in this tab only.
         </p>
+        {keyRefused.value && (
+          <p class="bad-words" role="alert">
+            That key is not valid, or not any more.
+          </p>
+        )}
         <label class="field">
           Key
           <input ref={field} type="password" autocomplete="off" spellcheck={false} required placeholder="tk_…" />

@@ -5,6 +5,7 @@ import { SentFiles } from './attachments.tsx';
 import { draft } from './composer.tsx';
 import type { Conversation, Exchange } from './state/conversation.ts';
 import { trying } from './state/place.ts';
+import { sentence } from '../shared/words.ts';
 
 export function SaidRow({ here, exchange }: { here: Conversation; exchange: Exchange }) {
   if (!exchange.said && exchange.files.length === 0) return null;
@@ -12,9 +13,10 @@ export function SaidRow({ here, exchange }: { here: Conversation; exchange: Exch
     <article class={exchange.queued ? 'said queued' : 'said'} aria-label="You">
       <div class="bubble">
         <SentFiles session={here.id} files={exchange.files} />
-        {exchange.said && <p>{exchange.said}</p>}
+        {exchange.said && <p dir="auto">{exchange.said}</p>}
       </div>
-      {exchange.queued && <small class="waits">waits for the answer before it</small>}
+      {/* As high as what one can do with it later, so that nothing moves when it is kept. */}
+      <div class="actions">{exchange.queued && <small class="waits">waits for the answer before it</small>}</div>
     </article>
   );
 }
@@ -51,10 +53,10 @@ function Problem({ here, exchange }: { here: Conversation; exchange: Exchange })
     <div class="problem" role="alert">
       <Icon name="warning" />
       <div>
-        <p>{problem.message}</p>
+        <p>{sentence(problem.message)}</p>
         <p class="problem-actions">
           <button type="button" class="solid" onClick={() => trying(here.again(exchange))}>
-            {begun ? 'Go on with it' : 'Try again'}
+            Try again
           </button>
           {!begun && (
             <button type="button" class="plain" onClick={giveUp}>

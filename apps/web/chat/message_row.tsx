@@ -57,10 +57,10 @@ const kLong = 1500;
 
 function Said({ text }: { text: string }) {
   const [all, setAll] = useState(false);
-  if (all || text.length <= kLong) return <p>{text}</p>;
+  if (all || text.length <= kLong) return <p dir="auto">{text}</p>;
   return (
     <>
-      <p>{text.slice(0, kLong)}…</p>
+      <p dir="auto">{text.slice(0, kLong)}…</p>
       <button type="button" class="more" onClick={() => setAll(true)}>
         Show all
       </button>
@@ -89,6 +89,7 @@ function EditRow({ here, message, done }: { here: Conversation; message: Message
       <textarea
         ref={field}
         value={text}
+        dir="auto"
         aria-label="Edit message"
         rows={Math.min(12, text.split('\n').length + 1)}
         onInput={(event) => setText(event.currentTarget.value)}

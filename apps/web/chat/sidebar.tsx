@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from '../shared/icons.tsx';
 import type { Session } from '../shared/client.ts';
+import { sentence } from '../shared/words.ts';
 import { ask, openSettings } from './dialogs.tsx';
 import { Menu } from './menu.tsx';
 import { SaidBefore } from './said_before.tsx';
@@ -97,7 +98,7 @@ function SessionList() {
   if (listState.value === 'failed') {
     return (
       <div class="sessions hint">
-        <p>{listProblem.value?.message}</p>
+        <p>{sentence(listProblem.value?.message ?? 'The conversations could not be read')}</p>
         <button type="button" class="plain" onClick={() => void loadSessions()}>
           Try again
         </button>
@@ -154,7 +155,7 @@ function SessionRow({ session }: { session: Session }) {
     <li class={here ? 'here' : ''}>
       <a href={addressOf(session.id)} aria-current={here ? 'page' : undefined} title={title} onClick={closeIfNarrow}>
         {isPinned(session) && <Icon name="pin" size={14} />}
-        <span>{title}</span>
+        <span dir="auto">{title}</span>
       </a>
       <Menu
         label={`More for ${title}`}

@@ -45,17 +45,26 @@ export function Thread({ here }: { here: Conversation }) {
     estimateSize: (index) => (here.at(index)?.role === 'tool' ? 0 : 110),
     getItemKey: (index) => index,
   });
-  // Whoever is at the end stays there while it grows; only moving up leaves it.
+  // Whoever is at the end stays there while it grows; only moving up leaves it. Rows that turn out smaller than they were
+  // thought to be move it up as well: that is nobody's wish.
   const pinned = useRef(true);
+  const wished = useRef(false);
   const top = useRef(0);
+  const tall = useRef(0);
   const scrolled = () => {
     const { scrollTop: now, scrollHeight, clientHeight } = box.current!;
     const end = scrollHeight - now - clientHeight < 80;
-    if (end) pinned.current = true;
-    else if (now < top.current - 1) pinned.current = false;
+    if (end) {
+      pinned.current = true;
+      wished.current = false;
+    } else if (now < top.current - 1 && (wished.current || scrollHeight === tall.current)) {
+      pinned.current = false;
+    }
     top.current = now;
+    tall.current = scrollHeight;
     setAtEnd(end);
   };
+  const wish = () => (wished.current = true);
 
   // Opens at the message that was aimed at, else at the end.
   useLayoutEffect(() => {
@@ -85,7 +94,19 @@ export function Thread({ here }: { here: Conversation }) {
 
   return (
     <div class="thread-place">
-      <div class="thread" ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+      <div
+        class="thread"
+        ref={box}
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        onScroll={scrolled}
+        onWheel={wish}
+        onTouchMove={wish}
+        onKeyDown={wish}
+        onPointerDown={(event) => event.target === box.current && wish()}
+      >
         <div class="thread-size" style={{ height: `${height}px` }}>
           {items.map((item) => (
             <div

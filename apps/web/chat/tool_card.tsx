@@ -35,9 +35,10 @@ export function ToolCard({ here, block, turn }: { here: Conversation; block: Too
       <button type="button" class="tool-head" aria-expanded={open} onClick={toggle}>
         <span class="tool-mark">{state === 'running' ? <span class="spinner" /> : <Icon name={markOf(state)} size={16} />}</span>
         <b>{block.tool}</b>
-        <span class="tool-args">{oneLine(block.args)}</span>
+        {/* A question shows them whole. */}
+        <span class="tool-args">{state === 'asks' ? '' : oneLine(block.args)}</span>
         <span class="tool-state">
-          {state === 'asks' ? 'asks' : state === 'running' ? 'running' : kOutcomes[state]}
+          {state === 'asks' ? 'waits for you' : state === 'running' ? 'running' : kOutcomes[state]}
           {duration !== undefined && ` · ${shortDuration(duration)}`}
         </span>
         <Icon name={open ? 'down' : 'right'} size={16} />

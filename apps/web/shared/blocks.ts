@@ -45,7 +45,7 @@ export function textFileOf(part: Part): TextFile | undefined {
 }
 
 // What a person wrote, and what they sent along with it.
-export function saidOf(message: Message): { said: string; files: readonly Part[] } {
+export function saidOf(message: Pick<Message, 'text' | 'parts'>): { said: string; files: readonly Part[] } {
   if (!message.parts) return { said: message.text ?? '', files: [] };
   const isFile = (part: Part) => part.kind === 'image' || part.kind === 'file' || textFileOf(part) !== undefined;
   const texts = message.parts.filter((part): part is Extract<Part, { kind: 'text' }> => part.kind === 'text' && !isFile(part));

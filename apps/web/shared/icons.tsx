@@ -15,7 +15,7 @@ const kPaths = {
   search: 'M11 4a7 7 0 1 1 0 14 7 7 0 0 1 0-14zM20 20l-4-4',
   pin: 'M9 4h6l-1 7 3 3H7l3-3zM12 14v6',
   trash: 'M5 7h14M9 7V4h6v3M7 7l1 13h8l1-13',
-  more: 'M5 12h.01M12 12h.01M19 12h.01',
+  more: 'M6 12h.01M12 12h.01M18 12h.01',
   clip: 'M19 11l-7.5 7.5a4.5 4.5 0 0 1-6.4-6.4L13 4.2a3 3 0 0 1 4.3 4.3l-7.8 7.8a1.5 1.5 0 0 1-2.2-2.1L14.500 7',
   branch: 'M7 4v10a4 4 0 0 0 4 4h6M7 9a5 5 0 0 0 5 0h5M7 4v16M17 9l-3-3M17 9l-3 3',
   tree: 'M6 4v12a3 3 0 0 0 3 3h3M6 9h6M15 6.500h5v5h-5zM15 16.500h5v5h-5z',
@@ -37,7 +37,7 @@ export type IconName = keyof typeof kPaths;
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg class="icon" width={size} height={size} viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">
-      <path d={kPaths[name]} />
+      <path d={kPaths[name]} fill={name === 'stop' ? 'currentColor' : undefined} stroke-width={name === 'more' ? 2.75 : undefined} />
     </svg>
   );
 }

@@ -15,6 +15,17 @@ parser.use(mathRule);
 // Bare words such as "example.md" are no addresses.
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 
+// Lists of what is to do: their boxes are drawn as letters, for nobody can tick them.
+parser.core.ruler.push('tasks', ({ tokens }) => {
+  tokens.forEach((token, index) => {
+    const [item, first] = [tokens[index - 2], token.children?.[0]];
+    const box = token.type === 'inline' && item?.type === 'list_item_open' && first?.type === 'text' ? /^\[([ xX])\]\s/.exec(first.content) : null;
+    if (!box) return;
+    first!.content = `${box[1] === ' ' ? '☐' : '☑'} ${first!.content.slice(box[0].length)}`;
+    item!.meta = { task: true };
+  });
+});
+
 // What draws code and formulas. The page loads a lot for it, the widget nothing.
 export interface MarkdownParts {
   code: ComponentType<{ code: string; language: string; plain: boolean }>;
@@ -121,17 +132,22 @@ function settleHeading(token: Token, before: number): number {
   return level;
 }
 
+// A text runs as its first letters do: from the right in Arabic and Hebrew.
+const kRuns = { dir: 'auto' } as const;
+
 function propsOf(token: Token): Record<string, unknown> {
   if (token.type === 'ordered_list_open') {
     const start = Number(attribute(token, 'start') || 1);
-    return start === 1 ? {} : { start };
+    return start === 1 ? kRuns : { ...kRuns, start };
   }
   if (token.type === 'th_open' || token.type === 'td_open') {
     const align = /text-align:(left|right|center)/.exec(attribute(token, 'style'))?.[1];
     return align ? { class: `align-${align}` } : {};
   }
+  if (token.meta?.['task']) return { class: 'task' };
   const level = /^h([1-6])$/.exec(token.tag)?.[1];
-  return level ? { class: `level-${level}` } : {};
+  if (level) return { ...kRuns, class: `level-${level}` };
+  return ['p', 'ul', 'blockquote', 'table'].includes(token.tag) ? kRuns : {};
 }
 
 function imageWord(token: Token): JSX.Element {

@@ -22,6 +22,12 @@ export function bytesWord(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1).replace('.0', '')} MB`;
 }
 
+// What a server says of a failure, as a sentence of its own.
+export const sentence = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? '' : '.');
+
+// A text without the marks that Markdown has, for a line or two of it.
+export const plainWords = (text: string): string => text.replace(/^#+\s+|[*_`]+|^>\s?/gm, '').trim();
+
 // Under which heading of the list a conversation stands.
 export function ageGroup(time: string, now: number): string {
   const midnight = new Date(now).setHours(0, 0, 0, 0);

@@ -39,6 +39,19 @@ test('a fence becomes a block of code with its language', () => {
   assert.deepEqual({ ...(code!.props as object) }, { code: 'x = 1\n', language: 'python', plain: false });
 });
 
+test('what is to do has its boxes, and a text runs as its first letters do', () => {
+  const list = [...elements(render('- [ ] open\n- [x] done\n- [y] neither'))];
+  assert.deepEqual(list.filter((element) => element.type === 'li').map((item) => [words(item), (item.props as { class?: string }).class]), [
+    ['☐ open', 'task'],
+    ['☑ done', 'task'],
+    ['[y] neither', undefined],
+  ]);
+  for (const [text, tag] of [['שלום', 'p'], ['# שלום', 'h2'], ['> שלום', 'blockquote'], ['1. שלום', 'ol']]) {
+    const found = [...elements(render(text!))].find((element) => element.type === tag);
+    assert.equal((found?.props as { dir?: string }).dir, 'auto', tag);
+  }
+});
+
 test('formulas are found, prices are not', () => {
   const formulas = (text: string) =>
     [...elements(render(text))].filter((element) => element.type === Formula).map((element) => (element.props as { tex: string }).tex);
@@ -60,7 +73,7 @@ const kAllowedTags = new Set([
   'div', 'p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 's',
   'hr', 'br', 'code', 'pre', 'a', 'span',
 ]);
-const kAllowedProps = new Set(['children', 'class', 'href', 'target', 'rel', 'title', 'start', 'tabIndex', 'role', 'aria-label']);
+const kAllowedProps = new Set(['children', 'class', 'href', 'target', 'rel', 'title', 'start', 'tabIndex', 'role', 'aria-label', 'dir']);
 
 test('hostile text makes no element and no attribute that is not on the list', () => {
   for (const { name, text } of kHostile) {

@@ -82,7 +82,7 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
       {visit.state.value === 'ready' && lines.length === 0 && <div class="line agent"><p>{greeting}</p></div>}
       {lines.map((line) => (
         <div key={line.id} class={`line ${line.who}`}>
-          {line.who === 'visitor' ? <p class="plain-text">{line.text}</p> : <Blocks blocks={line.blocks} />}
+          {line.who === 'visitor' ? <p class="plain-text" dir="auto">{line.text}</p> : <Blocks blocks={line.blocks} />}
           {line.interrupted && <p class="cut">stopped</p>}
         </div>
       ))}
@@ -93,8 +93,10 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
             <div key={question.call} class="question" role="group" aria-label={`May ${question.tool} run?`}>
               <p>May I use <b>{question.tool}</b>?</p>
               <pre tabIndex={0}>{question.args.slice(0, 2000)}</pre>
-              <button type="button" class="solid" onClick={() => visit.answer(question.call!, 'once')}>Allow</button>{' '}
-              <button type="button" class="quiet" onClick={() => visit.answer(question.call!, 'deny')}>Deny</button>
+              <span>
+                <button type="button" class="solid" onClick={() => visit.answer(question.call!, 'once')}>Allow</button>
+                <button type="button" class="quiet" onClick={() => visit.answer(question.call!, 'deny')}>Deny</button>
+              </span>
             </div>
           ))}
           {!(last?.kind === 'text' && last.open) && openQuestions(live).length === 0 && (
@@ -159,6 +161,7 @@ function Field({ visit, placeholder, focus }: { visit: Visit; placeholder: strin
         ref={field}
         rows={Math.min(5, text.split('\n').length)}
         value={text}
+        dir="auto"
         placeholder={placeholder}
         aria-label="Message"
         onInput={(event) => setText(event.currentTarget.value)}

@@ -93,8 +93,18 @@ class TertuliaChat extends HTMLElement {
     this.place.className = `root ${look.mode}`;
     const theme = given('theme');
     this.place.dataset['theme'] = theme === 'light' || theme === 'dark' ? theme : 'auto';
+    this.place.style.setProperty('--on-accent', readableOn(this.place));
     render(<Panel key={this.visits} host={this} visit={this.visit} look={look} tell={tell} />, this.place);
   }
+}
+
+// Black or white, whichever is easier to read on the accent, which may also come from the style sheet of the host.
+function readableOn(place: HTMLElement): string {
+  place.style.color = 'var(--accent)';
+  const parts = getComputedStyle(place).color.match(/\d+(\.\d+)?/g)?.map(Number) ?? [];
+  place.style.color = '';
+  const [red = 0, green = 0, blue = 0] = parts.map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.3 ? '#1c1712' : '#fff';
 }
 
 if (!customElements.get('tertulia-chat')) customElements.define('tertulia-chat', TertuliaChat);

@@ -203,6 +203,9 @@ export class Tertulia {
   memoryItems(query: { collection?: string; kind?: t.MemoryKind; source?: string; limit?: number; cursor?: string } = {}) {
     return this.json<{ items: t.MemoryItem[]; next?: string }>('/memory/items', { query });
   }
+  memoryItem(id: string, collection?: string): Promise<t.MemoryItem> {
+    return this.json(`/memory/items/${seg(id)}`, { query: { collection } });
+  }
   searchMemory(body: t.MemorySearch): Promise<{ items: t.MemoryItem[] }> {
     return this.json('/memory/search', { method: 'POST', body });
   }

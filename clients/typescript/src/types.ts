@@ -120,8 +120,8 @@ export interface TurnOutcome {
 }
 
 export interface TurnsInProgress {
-  running: { turn: string; branch: string; since: string }[];
-  interrupted: { turn: string; branch: string; agent: string; since: string }[];
+  running: { turn: string; branch: string; since: string; input?: Omit<Message, 'index' | 'revision' | 'turn'>[] }[];
+  interrupted: { turn: string; branch: string; agent: string; since: string; input?: Omit<Message, 'index' | 'revision' | 'turn'>[] }[];
 }
 
 export type EventKind =

@@ -33,7 +33,7 @@ Question question_for(const TurnWork& work, const PlannedCall& call, std::string
   question.asked_at = now;
   const Duration timeout =
       work.agent->permissions ? work.agent->permissions->timeout : work.limits().turn_timeout;
-  question.expires_at = now + timeout;
+  question.expires_at = now + waitable(timeout);
   return question;
 }
 

@@ -1,6 +1,7 @@
 // Coroutines of the agent layer, and how they wait for calls that answer through a Done.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -16,6 +17,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "tertulia/base/clock.h"
 #include "tertulia/base/done.h"
 #include "tertulia/base/result.h"
 #include "tertulia/base/thread_annotations.h"
@@ -24,6 +26,10 @@ namespace tertulia {
 
 template <class T>
 using Task = boost::asio::awaitable<T>;
+
+// What is given as a time without end (Duration::max()) would overflow the clocks it is added to: a year is
+// as good as never.
+inline Duration waitable(Duration time) { return std::min<Duration>(time, std::chrono::hours(24 * 366)); }
 
 // Where coroutines run. Shared, because a thread that hands a coroutine its answer is still inside of here
 // when the coroutine may already have ended, and with it everything else.

@@ -1,5 +1,7 @@
 #include "call_chain.h"
 
+#include "tertulia/model/ask_model.h"
+
 #include "hooks.h"
 
 namespace tertulia {
@@ -13,7 +15,7 @@ class Pause : public std::enable_shared_from_this<Pause> {
   void begin(Duration time, const CancelToken& cancel, std::function<void()> then) {
     {
       MutexLock lock(mutex_);
-      timer_.expires_after(time);
+      timer_.expires_after(waitable(time));
       timer_.async_wait(
           [self = shared_from_this(), then = std::move(then)](const boost::system::error_code&) {
             self->end();
@@ -45,6 +47,10 @@ class Pause : public std::enable_shared_from_this<Pause> {
   CancelRegistration on_cancel_ TERTULIA_GUARDED_BY(mutex_);
   bool ended_ TERTULIA_GUARDED_BY(mutex_) = false;
 };
+
+std::string whose(const Middleware& middleware) {
+  return "middleware '" + std::string(middleware.name()) + "'";
+}
 
 }  // namespace
 
@@ -95,11 +101,11 @@ void NextModelCall::operator()(ModelCall call, Done<ModelResponse> done) const {
     return;
   }
   if (index_ == chain_->agent->middleware.size()) {
-    chain_->model->respond(std::move(call), std::move(done));
+    ask_model(*chain_->model, std::move(call), answered_once(std::move(done), "the model"));
     return;
   }
   Middleware& middleware = *chain_->agent->middleware[index_];
-  const Done<ModelResponse> once = answered_once(std::move(done), middleware.name());
+  const Done<ModelResponse> once = answered_once(std::move(done), whose(middleware));
   try {
     middleware.around_model_call(chain_->turn, std::move(call), NextModelCall(chain_, index_ + 1), once);
   } catch (...) {
@@ -125,7 +131,7 @@ void NextToolCall::operator()(Done<ToolAnswer> done) const {
       [done = std::move(done)](Result<ToolAnswer> answer) {
         done(answer ? *std::move(answer) : failed_answer(answer.error().message()));
       },
-      middleware.name());
+      whose(middleware));
   try {
     middleware.around_tool_call(chain_->turn, chain_->plan, NextToolCall(chain_, index_ + 1), once);
   } catch (...) {

@@ -25,9 +25,7 @@ Done<T> answered_once(Done<T> done, std::string_view who) {
   struct State {
     State(Done<T> answer, std::string_view owner) : done(std::move(answer)), name(owner) {}
     ~State() {
-      if (!called.exchange(true)) {
-        done(Error(ErrorCode::kToolFailed, "middleware '" + name + "' gave no answer"));
-      }
+      if (!called.exchange(true)) done(Error(ErrorCode::kToolFailed, name + " gave no answer"));
     }
     Done<T> done;
     std::string name;

@@ -91,6 +91,7 @@ Task<Result<OutcomePtr>> commit_turn(TurnWork& work, TurnStatus status, std::str
                   .finish = work.finish,
                   .reason = std::move(reason)});
   TERTULIA_CO_TRY_AS(Turn turn, Turn::seal(work.draft));
+  keep_receipts(work);
   if (work.durable) TERTULIA_CO_TRY(co_await keep_prompt_parts(work));
   TERTULIA_CO_TRY(co_await add_episode(work));
   if (work.state.branch_changed) outcome->state = work.state.branch;

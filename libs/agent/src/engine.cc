@@ -8,6 +8,7 @@
 #include <sodium.h>
 
 #include "tertulia/memory/working_memory.h"
+#include "tertulia/model/ask_model.h"
 #include "tertulia/model/asset.h"
 
 #include "past_turn.h"
@@ -41,7 +42,7 @@ std::string hash_of(const Input& input) {
   return text;
 }
 
-Result<Message> counted(Message message, const AgentDefinition& agent) {
+Message counted(const Message& message, const AgentDefinition& agent) {
   const ModelInfo info = agent.model->info(agent.model_name);
   std::uint64_t tokens = 0;
   for (std::size_t i = 0; i < message.part_count(); ++i) {
@@ -81,8 +82,10 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
         .with("limit", static_cast<std::int64_t>(agent.spec.limits.message_bytes))
         .with("actual", static_cast<std::int64_t>(bytes));
   }
-  for (Message& message : messages) {
-    TERTULIA_TRY_AS(message, counted(message, agent));
+  try {
+    for (Message& message : messages) message = counted(message, agent);
+  } catch (...) {
+    return model_threw();
   }
   if (!messages.empty()) TERTULIA_TRY(Turn::from_messages(TurnId(), messages));
   return messages;

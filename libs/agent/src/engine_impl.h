@@ -85,6 +85,7 @@ class Engine::Impl {
                                              const LiveTurnPtr& live);
   Task<Result<OutcomePtr>> run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable);
   Task<void> free_slot(SessionDeskPtr desk, BranchSlot* slot, bool failed);
+  Task<Result<OutcomePtr>> pass(TurnWork& work, const Submission& submission);
   Task<void> run_passing_turn(SubmissionPtr submission, Branch branch, LiveTurnPtr live);
   Task<void> keep_leases();
   void wait_for_renewal(const Done<bool>& done);

@@ -179,6 +179,15 @@ void EventLog::add_saved(Event event) {
   ++saved_;
 }
 
+std::vector<Event> EventLog::told(EventKind kind) const {
+  MutexLock lock(mutex_);
+  std::vector<Event> events;
+  for (const Entry& entry : entries_) {
+    if (entry.event.kind == kind && entry.event.number >= life_) events.push_back(entry.event);
+  }
+  return events;
+}
+
 void EventLog::append_piece(std::vector<Event>& out, const Entry& entry, std::size_t piece) {
   Event event = entry.event;
   const std::uint32_t begin = piece == 0 ? 0 : entry.ends[piece - 1];

@@ -57,6 +57,9 @@ class EventLog {
   Event numbered(Event event);
   void add_saved(Event event);
 
+  // The events of a kind that this life of the turn has added.
+  std::vector<Event> told(EventKind kind) const;
+
   // Up to `limit` events numbered from `from` on, as soon as there is one or the log is closed.
   void read(std::uint64_t from, std::size_t limit, Done<EventBatch> done);
 

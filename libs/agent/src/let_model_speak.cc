@@ -4,6 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "tertulia/base/utf8.h"
+#include "tertulia/model/ask_model.h"
 
 #include "call_chain.h"
 #include "hooks.h"
@@ -177,15 +178,15 @@ void start_call(TurnWork& work, ModelRequest request, const ConversationPtr& tal
                  .cancel = work.live->cancel.token(),
                  .deadline = work.deadline,
                  .idle_timeout = work.limits().stream_idle_timeout};
-  Done<ModelResponse> done = [talk](Result<ModelResponse> response) {
+  const Done<ModelResponse> done = [talk](Result<ModelResponse> response) {
     talk->answers.push(std::make_unique<Result<ModelResponse>>(std::move(response)));
   };
   if (work.agent->middleware.empty()) {
-    work.model().respond(std::move(call), std::move(done));
+    ask_model(work.model(), std::move(call), done);
     return;
   }
   talk->chain = chain_for(work);
-  NextModelCall(talk->chain, 0)(std::move(call), std::move(done));
+  NextModelCall(talk->chain, 0)(std::move(call), done);
 }
 
 // Never null.

@@ -49,20 +49,6 @@ Event iteration_event(const TurnWork& work) {
   return event;
 }
 
-void add_receipt(TurnWork& work, const Receipt& receipt) {
-  Event event;
-  event.kind = EventKind::kReceipt;
-  event.data = JsonText::written(to_json(receipt));
-  work.receipts.push_back(
-      {.stream = {.kind = RecordKind::kReceipt, .branch = work.branch, .scope = work.live->id().text()},
-       .number = work.receipts.size() + 1,
-       .time = receipt.made_at,
-       .key = {},
-       .name = {},
-       .payload = event.data.text()});
-  work.live->log.add(std::move(event));
-}
-
 }  // namespace
 
 Task<Result<View>> prepare_view(TurnWork& work) {
@@ -102,9 +88,28 @@ void tell_receipt(TurnWork& work, const ModelRequest& request) {
   receipt.prompt_hash = std::move(followed.hash);
   if (followed.shared) receipt.shared_prefix = *followed.shared;
   work.history_tokens = tokens_in(receipt, Tier::kHistory);
-  add_receipt(work, receipt);
+  std::string text = to_json(receipt);
+  // It stays as long as the turn does.
+  text.shrink_to_fit();
+  Event event;
+  event.kind = EventKind::kReceipt;
+  event.data = JsonText::written(std::move(text));
+  work.live->log.add(std::move(event));
   // While it waits for its model a turn needs it no more.
   receipt = {};
+}
+
+void keep_receipts(TurnWork& work) {
+  std::uint64_t number = 0;
+  for (const Event& event : work.live->log.told(EventKind::kReceipt)) {
+    work.receipts.push_back(
+        {.stream = {.kind = RecordKind::kReceipt, .branch = work.branch, .scope = work.live->id().text()},
+         .number = ++number,
+         .time = event.time,
+         .key = {},
+         .name = {},
+         .payload = event.data.text()});
+  }
 }
 
 Task<Result<void>> keep_prompt_parts(TurnWork& work) {

@@ -1,6 +1,5 @@
 // Step 2, before the first model call: what is remembered and belongs to the message.
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include <boost/asio/steady_timer.hpp>
@@ -8,6 +7,7 @@
 #include "tertulia/memory/memory.h"
 #include "tertulia/memory/overlay.h"
 
+#include "on_workers.h"
 #include "turn_work.h"
 
 namespace tertulia {
@@ -29,8 +29,8 @@ using GatheringPtr = std::shared_ptr<Gathering>;
 Result<std::vector<ContextItem>> ask(ContextSource& source, const ContextRequest& request) {
   try {
     return source.retrieve(request);
-  } catch (const std::exception& error) {
-    return Error(ErrorCode::kToolFailed, std::string("it threw: ") + error.what());
+  } catch (...) {
+    return error_thrown("it");
   }
 }
 
@@ -118,13 +118,10 @@ Task<Result<void>> add_episode(TurnWork& work) {
       .id = work.branch, .forked_from = work.forked_from, .message_count = work.transcript.size()};
   const std::vector<Message> turn(work.draft.messages().begin(), work.draft.messages().end());
   using Made = std::optional<Record>;
-  const auto make = [&](Done<Made> done) {
-    const Result<void> posted = work.engine.workers->post([=, &work] {
-      done(memory->end_span(work.key, head, *work.ended, rules_of(work.agent->spec), turn));
-    });
-    if (!posted) done(posted.error());
+  const auto make = [&] {
+    return memory->end_span(work.key, head, *work.ended, rules_of(work.agent->spec), turn);
   };
-  TERTULIA_CO_TRY_AS(Made record, co_await await<Made>(make));
+  TERTULIA_CO_TRY_AS(Made record, co_await on_workers<Made>(work.engine, "the memory", make));
   if (record) work.receipts.push_back(*std::move(record));
   co_return Result<void>();
 }
@@ -137,13 +134,10 @@ bool learns_procedure(const TurnWork& work, TurnStatus status) {
 }
 
 Task<void> learn_procedure(TurnWork& work, std::vector<ToolCallRecord> calls) {
-  const auto learn = [&](Done<bool> done) {
-    const Result<void> posted = work.engine.workers->post([&work, &calls, done] {
-      done(work.agent->memory->procedural().learn(work.key.tenant, work.agent->spec.id, calls));
-    });
-    if (!posted) done(posted.error());
+  const auto learn = [&] {
+    return work.agent->memory->procedural().learn(work.key.tenant, work.agent->spec.id, calls);
   };
-  const Result<bool> learned = co_await await<bool>(learn);
+  const Result<bool> learned = co_await on_workers<bool>(work.engine, "the memory", learn);
   if (!learned)
     work.engine.log.info("nothing was learned of a turn", {{"code", name_of(learned.error().code())}});
 }

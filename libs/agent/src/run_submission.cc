@@ -5,6 +5,7 @@
 
 #include "tertulia/conversation/add_messages.h"
 #include "tertulia/memory/overlay.h"
+#include "tertulia/store/thrown.h"
 
 #include "hooks.h"
 #include "passing_turn.h"
@@ -154,7 +155,13 @@ void tell_resumed(LiveTurn& live) {
 
 Task<void> Engine::Impl::run_submission(SessionDeskPtr desk, BranchSlot* slot, SubmissionPtr submission,
                                         LiveTurnPtr live) {
-  Result<OutcomePtr> outcome = co_await run_both(*desk, *slot, *submission, live);
+  Result<OutcomePtr> outcome = OutcomePtr();
+  // Beyond what the turn itself makes of an exception: while it begins, or ends.
+  try {
+    outcome = co_await run_both(*desk, *slot, *submission, live);
+  } catch (...) {
+    outcome = error_thrown("what this turn has called");
+  }
   submission.reset();
   unregister_live(live);
   // Whoever sees the end of the turn finds its branch free, or the next one running.
@@ -220,7 +227,7 @@ Task<Result<OutcomePtr>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& s
 Task<Result<OutcomePtr>> Engine::Impl::run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable) {
   boost::asio::steady_timer timer(core.io);
   if (const Duration left = work.deadline.remaining(core.env.clock()); left != Duration::max()) {
-    timer.expires_after(left);
+    timer.expires_after(waitable(left));
     timer.async_wait([live = work.live](const boost::system::error_code& error) {
       if (!error) live->cancel.cancel(CancelReason::kDeadline);
     });
@@ -332,20 +339,24 @@ void Engine::Impl::run_passing(SubmissionPtr submission, Branch branch) {
   });
 }
 
+Task<Result<OutcomePtr>> Engine::Impl::pass(TurnWork& work, const Submission& submission) {
+  TERTULIA_CO_TRY_AS(std::vector<Message> input, input_of(submission));
+  TERTULIA_CO_TRY(co_await weigh_assets(work, input));
+  TERTULIA_CO_TRY(add_input(work, input));
+  work.live->log.add(started_event());
+  co_return co_await run_watched(work, nullptr);
+}
+
 Task<void> Engine::Impl::run_passing_turn(SubmissionPtr submission, Branch branch, LiveTurnPtr live) {
   const Revision revision = branch.transcript.last_revision();
   PassingTurn passing(*live, revision);
   TurnWork work = work_for(core, *submission, live, passing, live->key(), branch, revision);
   work.session_state = [] { return MiddlewareState(); };
-  Result<std::vector<Message>> input = input_of(*submission);
-  Result<void> added = input ? co_await weigh_assets(work, *input) : Result<void>(input.error());
-  if (added) added = add_input(work, *input);
-  Result<OutcomePtr> outcome = Error(ErrorCode::kEmptyMessage, "the message is empty");
-  if (added) {
-    live->log.add(started_event());
-    outcome = co_await run_watched(work, nullptr);
-  } else {
-    outcome = added.error();
+  Result<OutcomePtr> outcome = OutcomePtr();
+  try {
+    outcome = co_await pass(work, *submission);
+  } catch (...) {
+    outcome = error_thrown("what this turn has called");
   }
   unregister_live(live);
   live->log.show();

@@ -54,7 +54,7 @@ void probe_tool(const ToolPtr& tool, ToolCall call, const ToolLimits& limits, Cl
   };
   try {
     tool->probe(std::move(call), std::move(answer));
-  } catch (const std::exception&) {
+  } catch (...) {
     done(Error(ErrorCode::kToolFailed, "the tool failed when it was asked what became of a call"));
   }
 }
@@ -153,7 +153,7 @@ class Batch {
   void run_call(std::size_t index) {
     PlannedCall& call = work_.calls[index];
     call.started = true;
-    const Duration timeout = call.tool->tool->timeout().value_or(work_.limits().tool_timeout);
+    const Duration timeout = waitable(call.tool->tool->timeout().value_or(work_.limits().tool_timeout));
     if (!work_.agent->middleware.empty()) {
       run_wrapped(index, timeout);
       return;

@@ -4,6 +4,7 @@
 
 #include "tertulia/memory/memory.h"
 
+#include "on_workers.h"
 #include "past_turn.h"
 #include "run_options_form.h"
 #include "spawn.h"
@@ -58,12 +59,8 @@ Task<void> end_if_expired(EngineCore& core, SessionDesk& desk, const Submission&
   const Duration silent = core.env.clock().now() - desk.seat.session().last_activity;
   if (silent <= submission.agent->spec.limits.idle_timeout) co_return;
   const SessionRules rules = rules_of(submission.agent->spec);
-  const auto close = [&](Done<CloseReport> done) {
-    const Result<void> posted = core.workers->post(
-        [memory, key = desk.key, rules, done] { done(memory->close(key, EndReason::kIdleTimeout, rules)); });
-    if (!posted) done(posted.error());
-  };
-  const Result<CloseReport> closed = co_await await<CloseReport>(close);
+  const auto close = [&] { return memory->close(desk.key, EndReason::kIdleTimeout, rules); };
+  const Result<CloseReport> closed = co_await on_workers<CloseReport>(core, "the memory", close);
   desk.loaded = false;
   if (closed) co_return;
   // With a turn to be finished first, for example. It is tried again next time.

@@ -6,6 +6,7 @@
 
 #include "tertulia/memory/overlay.h"
 #include "tertulia/memory/working_memory.h"
+#include "tertulia/model/ask_model.h"
 
 #include "turn_work.h"
 
@@ -74,8 +75,8 @@ Task<Result<std::string>> ask_for_summary(TurnWork& work, View view) {
                  .deadline = work.deadline,
                  .idle_timeout = work.limits().stream_idle_timeout};
   TERTULIA_CO_TRY_AS(const ModelResponse response,
-                     co_await await<ModelResponse>([&](Done<ModelResponse> done) {
-                       work.model().respond(std::move(call), std::move(done));
+                     co_await await<ModelResponse>([&](const Done<ModelResponse>& done) {
+                       ask_model(work.model(), std::move(call), done);
                      }));
   work.usage = work.usage + response.usage;
   co_return text_in(response);

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "tertulia/store/thrown.h"
 #include "tertulia/tools/handed_back_tool.h"
 
 #include "hooks.h"
@@ -152,7 +153,14 @@ Task<Result<OutcomePtr>> end_early(TurnWork& work, Error error) {
 }  // namespace
 
 Task<Result<OutcomePtr>> turn_loop(TurnWork& work) {
-  Result<void> steps = co_await run_steps(work);
+  Result<void> steps;
+  // An exception on the way (of a model that is asked about itself, of a tool that is asked for its time, or
+  // because memory has run out) ends the turn like any other error.
+  try {
+    steps = co_await run_steps(work);
+  } catch (...) {
+    steps = error_thrown("what this turn has called");
+  }
   if (!steps) co_return co_await end_early(work, std::move(steps).error());
   Result<OutcomePtr> committed = co_await commit_turn(work, TurnStatus::kCommitted, {});  // 9
   if (!committed) co_return co_await leave_uncommitted(work, std::move(committed).error());

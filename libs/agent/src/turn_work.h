@@ -126,6 +126,7 @@ struct TurnWork {
   std::uint64_t asset_count = 0;
   // What was read of the assets that messages show. Null: nothing yet.
   std::shared_ptr<const Assets> assets;
+  // What is stored beside the turn, complete when it is committed.
   std::vector<Record> receipts;
   // Of the prompt that is about to be sent.
   Receipt receipt;
@@ -182,6 +183,9 @@ Task<Result<void>> load_assets(TurnWork& work, ModelRequest& request);
 std::uint64_t count_tokens(const TurnWork& work, const Part& part, const Tokenizer& tokenizer);
 // Who was shown what, told at once and stored with the turn: the request as it is sent.
 void tell_receipt(TurnWork& work, const ModelRequest& request);
+// Adds the receipts that were told to what is stored with the turn: one that waits for its model holds each
+// of them once, in its events.
+void keep_receipts(TurnWork& work);
 // Adds the texts of the turn's prompts that are not stored yet to its receipts.
 Task<Result<void>> keep_prompt_parts(TurnWork& work);
 // If the conversation ends with this turn, adds its episode.

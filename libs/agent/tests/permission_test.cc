@@ -165,6 +165,21 @@ TEST_F(PermissionTest, NobodyToAskIsADenialAndSoIsNoAnswerInTime) {
   EXPECT_THAT(transcript("s")[6], HasSubstr("(denied)"));
 }
 
+TEST_F(PermissionTest, AQuestionWithoutAnEndStaysOpen) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  model->add(ModelStep().say("3."));
+  policy.timeout = Duration::max();
+  const Agent agent = asking_agent({add_tool()});
+  auto run = agent.run("Go", "s");
+  const std::string id = wait_for_question(run);
+  const std::vector<Question> open = agent.engine()->questions(key.tenant, key.owner).value();
+  ASSERT_EQ(open.size(), 1U);
+  EXPECT_GT(open[0].expires_at, open[0].asked_at);
+  ASSERT_TRUE(agent.engine()->answer(key, id, {.choice = Answer::Choice::kOnce}));
+  run.result().value();
+  EXPECT_THAT(ledger->entries(), ElementsAre("add 1 2"));
+}
+
 class ClientTool final : public Tool {
  public:
   const ToolDefinition& definition() const override { return definition_; }

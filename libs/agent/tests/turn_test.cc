@@ -9,6 +9,7 @@ namespace turn_test {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class TurnTest : public AgentTest {};
 
@@ -153,6 +154,25 @@ TEST_F(TurnTest, ATimeoutIsAResultAndTheTurnGoesOn) {
     EXPECT_THAT(transcript("s")[2], HasSubstr("(unknown)"));
     never->set_value();
   }
+}
+
+TEST_F(TurnTest, ATimeWithoutEndIsNeverOver) {
+  auto go_on = std::make_shared<std::promise<void>>();
+  const std::shared_future<void> gone_on = go_on->get_future().share();
+  model->add(ModelStep().call("endless", "{}").call("short", "{}"));
+  model->add(ModelStep().say("At last."));
+  const auto wait = [gone_on] { gone_on.wait(); };
+  const Agent agent =
+      make_agent({make_tool("endless", "Waits.", wait, {.timeout = Duration::max()}),
+                  make_tool("short", "Waits.", wait, {.timeout = std::chrono::milliseconds(20)})});
+  auto run = agent.run("Go", "s", {.timeout = Duration::max() / 2});
+  // When the short one is given up, a time that had overflowed would be over, too.
+  for (const Event& event : run) {
+    if (event.kind == EventKind::kToolCallResult && event.name == "short") go_on->set_value();
+  }
+  EXPECT_EQ(run.result().value().status, TurnStatus::kCommitted);
+  EXPECT_THAT(transcript("s")[2], Not(HasSubstr("(unknown)")));
+  EXPECT_THAT(transcript("s")[3], HasSubstr("(unknown)"));
 }
 
 TEST_F(TurnTest, AtTheLimitOfRoundsTheModelAnswersWithoutTools) {

@@ -14,11 +14,6 @@ namespace {
 constexpr std::uint64_t kLargestFile = 256U << 10U;
 constexpr std::size_t kMostProblems = 50;
 
-std::string variable_or_empty(const Environment& environment, std::string_view name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? "" : found->second;
-}
-
 bool is_empty(const SettingValue& value) {
   const std::string* text = std::get_if<std::string>(&value);
   return text != nullptr && text->empty();

@@ -13,6 +13,9 @@
 
 namespace tertulia {
 
+// A variable that is empty or missing gives nothing.
+std::string variable_or_empty(const Environment& environment, std::string_view name);
+
 // A value of the file that no setting can have: a table, a date, a fraction, a mixed list.
 struct UnfitValue {
   std::string_view kind;

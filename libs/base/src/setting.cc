@@ -7,14 +7,16 @@
 
 #include "tertulia/base/check.h"
 
-namespace tertulia {
-namespace {
+#include "config_value.h"
 
-// A variable that is empty or missing gives nothing.
+namespace tertulia {
+
 std::string variable_or_empty(const Environment& environment, std::string_view name) {
   const auto found = environment.find(name);
   return found == environment.end() ? "" : found->second;
 }
+
+namespace {
 
 bool is_key(std::string_view key) {
   return !key.empty() && std::ranges::all_of(key, [](char c) {

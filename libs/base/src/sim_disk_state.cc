@@ -11,7 +11,7 @@
 namespace tertulia {
 namespace {
 
-constexpr std::uint64_t kLargestFile = 1ULL << 34U;
+constexpr std::uint64_t kLargestSimFile = 1ULL << 34U;
 
 std::uint64_t fresh_owner() {
   static std::atomic<std::uint64_t> next{1};
@@ -280,7 +280,7 @@ Result<void> SimDiskState::write(NodeId id, std::uint64_t offset, std::string_vi
   if (data.empty()) return {};
   const std::uint64_t before = node(id).current.size();
   const std::uint64_t room = faults_.capacity > used_bytes_ ? faults_.capacity - used_bytes_ : 0;
-  const std::uint64_t largest = std::min(kLargestFile, before + std::min(room, kLargestFile));
+  const std::uint64_t largest = std::min(kLargestSimFile, before + std::min(room, kLargestSimFile));
   std::string_view fits = data;
   if (offset > largest) {
     fits = {};
@@ -301,7 +301,7 @@ Result<void> SimDiskState::truncate(NodeId id, std::uint64_t size) {
   if (must_fail(counts_.writes, faults_.fail_write)) {
     return Error(ErrorCode::kStorageIo, "truncate: simulated failure");
   }
-  if (size > kLargestFile) return Error(ErrorCode::kStorageFull, "truncate: the file would be too large");
+  if (size > kLargestSimFile) return Error(ErrorCode::kStorageFull, "truncate: the file would be too large");
   Node& file = writable(id);
   const std::uint64_t before = file.current.size();
   DataOp op{size, nullptr};

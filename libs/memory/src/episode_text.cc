@@ -22,7 +22,7 @@ constexpr std::size_t kFewestDigits = 7;
 constexpr double kToldWeight = 4;
 constexpr double kSelfWeight = 0.25;
 
-bool is_word(char c) {
+bool is_word_byte(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80U ||
          c == '\'';
 }
@@ -35,7 +35,7 @@ std::vector<std::string> words_of(std::string_view sentence) {
     word.clear();
   };
   for (const char c : sentence) {
-    if (is_word(c)) {
+    if (is_word_byte(c)) {
       word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     } else {
       close();
@@ -160,7 +160,7 @@ std::vector<std::string> key_facts_of(std::span<const Message> messages, std::si
 std::string mask_personal_data(std::string_view text) {
   std::string masked;
   for (std::size_t i = 0; i < text.size();) {
-    const bool starts_word = i == 0 || !is_word(text[i - 1]);
+    const bool starts_word = i == 0 || !is_word_byte(text[i - 1]);
     if (starts_word && (std::isdigit(static_cast<unsigned char>(text[i])) != 0 || text[i] == '+')) {
       std::size_t end = i + 1;
       while (end < text.size() && is_number_sign(text[end])) ++end;

@@ -14,6 +14,7 @@
 #include "tertulia/memory/hybrid_index.h"
 #include "tertulia/memory/prompt.h"
 #include "tertulia/store/episode_store.h"
+#include "tertulia/store/thrown.h"
 
 namespace tertulia {
 namespace {
@@ -65,6 +66,15 @@ std::string line_of(const Message& message) {
   const std::string who =
       message.author().empty() ? std::string(name_of(message.role())) : std::string(message.author());
   return who + ": " + message.text_content();
+}
+
+// It may be somebody else's: what it throws is an error of its own.
+Result<std::string> summarised(const SummariseSpan& summarise, std::span<const Message> messages) {
+  try {
+    return summarise(messages);
+  } catch (...) {
+    return error_thrown("the summariser");
+  }
 }
 
 }  // namespace
@@ -262,7 +272,7 @@ Result<std::optional<Record>> EpisodicMemory::record_of_span(const SessionKey& k
                                   .closed_at = impl_->env.clock().now(),
                                   .mask_personal_data = mask});
   if (impl_->summarise) {
-    Result<std::string> said = impl_->summarise(messages);
+    Result<std::string> said = summarised(impl_->summarise, messages);
     if (said && !said->empty()) episode.summary = mask ? mask_personal_data(*said) : *std::move(said);
     if (!said) {
       Log().component("memory").warn("the model wrote no summary; it was taken from what was said",

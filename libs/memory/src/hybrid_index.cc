@@ -133,7 +133,7 @@ namespace {
 // One search: what is known of the items that come into question.
 class Search {
  public:
-  Search(const IndexQuery& query, const Question& question, const WordIndex& words,
+  Search(const IndexQuery& query, const RecallQuestion& question, const WordIndex& words,
          const Sequences& sequences, const std::vector<Item>& items)
       : query_(query),
         question_(question),
@@ -204,7 +204,7 @@ class Search {
   float own_of(std::uint32_t label) const { return label == kNone ? 0 : own_[label]; }
 
   const IndexQuery& query_;
-  const Question& question_;
+  const RecallQuestion& question_;
   const WordIndex& words_;
   const Sequences& sequences_;
   const std::vector<Item>& items_;
@@ -326,10 +326,10 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
   }
 
   const std::unordered_set<std::string> speakers = impl.speaker_names();
-  const Question question = read_question(query.text, {.speakers = speakers,
-                                                       .languages = impl.languages_present(),
-                                                       .related = query.related,
-                                                       .now = query.now});
+  const RecallQuestion question = read_question(query.text, {.speakers = speakers,
+                                                             .languages = impl.languages_present(),
+                                                             .related = query.related,
+                                                             .now = query.now});
   Search search(query, question, impl.words, impl.sequences, impl.items);
   search.find_by_words();
   for (const Near& near : nearest) search.choose_around(near.label, 1);

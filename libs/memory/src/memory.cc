@@ -6,6 +6,7 @@
 
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/memory/overlay.h"
+#include "tertulia/store/thrown.h"
 
 #include "memory_sources.h"
 
@@ -28,6 +29,16 @@ Result<std::uint64_t> place_of(Store& store, const SessionKey& key, const Branch
     }
   }
   return Error(ErrorCode::kNoMessage, "branch '" + branch.text() + "' has no message " + message.text());
+}
+
+// A source may be somebody else's: what it throws is an error of its own.
+Result<std::size_t> learn_from(ContextSource& source, const SessionKey& key,
+                               std::span<const Message> messages, bool mask) {
+  try {
+    return source.learn(key, messages, mask);
+  } catch (...) {
+    return error_thrown(source.name());
+  }
 }
 
 }  // namespace
@@ -61,7 +72,7 @@ struct Memory::Impl {
   Result<std::size_t> learn(const SessionKey& key, std::span<const Message> messages, bool mask) const {
     std::size_t facts = 0;
     for (const auto& source : sources) {
-      TERTULIA_TRY_AS(const std::size_t learned, source->learn(key, messages, mask));
+      TERTULIA_TRY_AS(const std::size_t learned, learn_from(*source, key, messages, mask));
       facts += learned;
     }
     if (facts == 0 || load(*store, key)) return facts;

@@ -235,8 +235,8 @@ std::vector<AskedTerm> stems_in(std::span<const std::string> words, const std::v
 
 }  // namespace
 
-Question read_question(std::string_view text, const QuestionContext& context) {
-  Question question;
+RecallQuestion read_question(std::string_view text, const QuestionContext& context) {
+  RecallQuestion question;
   const std::vector<std::string> words = folded_words(text);
   const std::optional<Language> told = language_of(words);
   const Language language = told.value_or(Language::kEnglish);

@@ -37,7 +37,7 @@ std::optional<DateMention> date_in(const std::vector<std::string>& words,
 // "yesterday", "last week", "three months ago", in English. The first that stands there.
 std::optional<DateMention> relative_date_in(const std::vector<std::string>& words, Time now);
 
-struct Question {
+struct RecallQuestion {
   // Each once; without the names of those who are asked about.
   std::vector<AskedTerm> terms;
   // Speakers that it names, as they stand in `speakers`; somebody who says "I" asks about "user".
@@ -56,6 +56,6 @@ struct QuestionContext {
   std::optional<Time> now{};
 };
 
-Question read_question(std::string_view text, const QuestionContext& context);
+RecallQuestion read_question(std::string_view text, const QuestionContext& context);
 
 }  // namespace tertulia

@@ -8,8 +8,22 @@
 #include <utility>
 
 #include "tertulia/base/sha256.h"
+#include "tertulia/model/ask_model.h"
 
 namespace tertulia {
+namespace {
+
+// What it throws is its answer.
+void ask_embedder(Embedder& embedder, EmbedCall call, Done<std::vector<Vector>> done) {
+  const Done<std::vector<Vector>> once = first_answer(std::move(done));
+  try {
+    embedder.embed(std::move(call), once);
+  } catch (...) {
+    once(model_threw());
+  }
+}
+
+}  // namespace
 
 Result<std::vector<Vector>> embed(Embedder& embedder, EmbedCall call) {
   const std::size_t batch = std::max<std::size_t>(embedder.info().batch, 1);
@@ -21,7 +35,7 @@ Result<std::vector<Vector>> embed(Embedder& embedder, EmbedCall call) {
     const std::size_t end = std::min(from + batch, call.texts.size());
     for (std::size_t i = from; i < end; ++i) part.texts.push_back(std::move(call.texts[i]));
     TERTULIA_TRY_AS(std::vector<Vector> vectors, wait<std::vector<Vector>>([&](auto done) {
-                      embedder.embed(std::move(part), std::move(done));
+                      ask_embedder(embedder, std::move(part), std::move(done));
                     }));
     std::move(vectors.begin(), vectors.end(), std::back_inserter(all));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tertulia/base/check.h"
+#include "tertulia/model/ask_model.h"
 
 namespace tertulia {
 namespace {
@@ -29,9 +30,10 @@ class Chain : public std::enable_shared_from_this<Chain> {
                    .idle_timeout = call_.idle_timeout};
     if (!choice.name.empty()) call.request.model = choice.name;
     call.on_delta = [self = shared_from_this()](const ModelDelta& delta) { self->tell(delta); };
-    choice.model->respond(std::move(call), [self = shared_from_this()](Result<ModelResponse> result) {
-      self->end(std::move(result));
-    });
+    ask_model(*choice.model, std::move(call),
+              first_answer<ModelResponse>([self = shared_from_this()](Result<ModelResponse> result) {
+                self->end(std::move(result));
+              }));
   }
 
  private:

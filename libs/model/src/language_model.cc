@@ -1,5 +1,7 @@
 #include "tertulia/model/language_model.h"
 
+#include "tertulia/model/ask_model.h"
+
 namespace tertulia {
 
 std::string_view name_of(Finish finish) {
@@ -25,7 +27,7 @@ Usage operator+(const Usage& one, const Usage& other) {
 
 Result<ModelResponse> respond(LanguageModel& model, ModelCall call) {
   return wait<ModelResponse>(
-      [&](Done<ModelResponse> done) { model.respond(std::move(call), std::move(done)); });
+      [&](Done<ModelResponse> done) { ask_model(model, std::move(call), first_answer(std::move(done))); });
 }
 
 }  // namespace tertulia

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "tertulia/model/ask_model.h"
+
 #include "later.h"
 
 namespace tertulia {
@@ -39,9 +41,10 @@ class Attempts : public std::enable_shared_from_this<Attempts> {
       if (self->call_.on_delta) self->call_.on_delta(delta);
     };
     ++begun_;
-    shared_->model->respond(std::move(attempt), [self = shared_from_this()](Result<ModelResponse> result) {
-      self->end(std::move(result));
-    });
+    ask_model(*shared_->model, std::move(attempt),
+              first_answer<ModelResponse>([self = shared_from_this()](Result<ModelResponse> result) {
+                self->end(std::move(result));
+              }));
   }
 
  private:

@@ -283,6 +283,11 @@ TEST_F(OfflineModelTest, AsksTheClockForTheTime) {
   tools_ = {bare_tool("clock")};
   EXPECT_EQ(talk("What time is it?", [](const AnswerPart&) { return "12:30 UTC"; }),
             "The tool clock says: 12:30 UTC");
+  EXPECT_EQ(talk("What time is it?",
+                 [](const AnswerPart&) {
+                   return R"({"time":"2026-11-16T14:33:30Z","weekday":"Monday","unix":1794839610})";
+                 }),
+            "It is 14:33 (UTC) on Monday, 2026-11-16.");
 }
 
 TEST_F(OfflineModelTest, EndsTheConversationWhenTheUserDoes) {

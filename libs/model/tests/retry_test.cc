@@ -1,5 +1,7 @@
 #include "tertulia/model/retry.h"
 
+#include <stdexcept>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,6 +62,40 @@ TEST_F(RetryTest, AsksAgainWithGrowingDelaysAndVoidsWhatWasTold) {
 TEST_F(RetryTest, GivesUpAfterTheLastAttempt) {
   for (int i = 0; i < 4; ++i) script_->add(ModelStep().fail(unavailable()));
   EXPECT_EQ(ask().error().code(), ErrorCode::kModelUnavailable);
+  EXPECT_TRUE(script_->check());
+}
+
+// Throws so many times, and then asks the script; a model that is not ours.
+class ThrowingModel final : public LanguageModel {
+ public:
+  ThrowingModel(std::shared_ptr<LanguageModel> script, int times)
+      : script_(std::move(script)), left_(times) {}
+  ModelInfo info(std::string_view name) const override { return script_->info(name); }
+  void respond(ModelCall call, Done<ModelResponse> done) override {
+    if (left_-- > 0) throw std::runtime_error("no such file");
+    script_->respond(std::move(call), std::move(done));
+    // It has answered: nobody hears it any more.
+    throw std::runtime_error("too late");
+  }
+
+ private:
+  std::shared_ptr<LanguageModel> script_;
+  int left_;
+};
+
+TEST_F(RetryTest, AModelThatThrowsIsAskedAgainAndThenTheNextOne) {
+  script_->add(ModelStep().say("whole"));
+  auto job_at_once = [](Duration, const std::function<void()>& job) { job(); };
+  auto recovers = with_retries(std::make_shared<ThrowingModel>(script_, 2), {}, env_, job_at_once);
+  const ModelCall call{.request = {.view = talk::view_of({talk::user("Hi")})}};
+  EXPECT_EQ(text_of(respond(*recovers, call).value()), "whole");
+  auto never = std::make_shared<ThrowingModel>(script_, 1'000);
+  const Result<ModelResponse> refused = respond(*never, call);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kModelUnavailable);
+  script_->add(ModelStep().say("the other"));
+  auto chain = fallback_model({{.model = never, .name = {}}, {.model = script_, .name = {}}});
+  EXPECT_EQ(text_of(respond(*chain, call).value()), "the other");
   EXPECT_TRUE(script_->check());
 }
 

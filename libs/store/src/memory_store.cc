@@ -158,13 +158,13 @@ Result<std::vector<StoredTurn>> turns_in(const Entry& entry, const TurnRange& ra
 }
 
 // A record as a page orders it, not yet copied.
-struct Found {
+struct HeldRecord {
   RecordCursor cursor;
   const SessionId* session;
   const Record* record;
 };
 
-void find_records(const Entry& entry, const RecordQuery& query, std::vector<Found>& found) {
+void find_records(const Entry& entry, const RecordQuery& query, std::vector<HeldRecord>& found) {
   const auto begin = entry.records.lower_bound({.kind = query.kind});
   for (auto stream = begin; stream != entry.records.end() && stream->first.kind == query.kind; ++stream) {
     for (const auto& [number, record] : stream->second) {
@@ -180,17 +180,19 @@ void find_records(const Entry& entry, const RecordQuery& query, std::vector<Foun
   }
 }
 
-Result<RecordPage> page_of(std::vector<Found> found, const RecordQuery& query) {
+Result<RecordPage> page_of(std::vector<HeldRecord> found, const RecordQuery& query) {
   if (!query.cursor.empty()) {
     TERTULIA_TRY_AS(const RecordCursor after, RecordCursor::parse(query.cursor));
-    std::erase_if(found, [&](const Found& one) { return !comes_before(query, after, one.cursor); });
+    std::erase_if(found, [&](const HeldRecord& one) { return !comes_before(query, after, one.cursor); });
   }
-  std::sort(found.begin(), found.end(),
-            [&](const Found& a, const Found& b) { return comes_before(query, a.cursor, b.cursor); });
+  std::sort(found.begin(), found.end(), [&](const HeldRecord& a, const HeldRecord& b) {
+    return comes_before(query, a.cursor, b.cursor);
+  });
   RecordPage page;
   const bool more = found.size() > query.limit;
   if (more) found.erase(found.begin() + static_cast<std::ptrdiff_t>(query.limit), found.end());
-  for (const Found& one : found) page.records.push_back({.session = *one.session, .record = *one.record});
+  for (const HeldRecord& one : found)
+    page.records.push_back({.session = *one.session, .record = *one.record});
   if (more) page.next = found.back().cursor.text();
   return page;
 }
@@ -304,7 +306,7 @@ class MemoryStore final : public Store {
     TERTULIA_TRY(check_query(query));
     MutexLock lock(mutex_);
     TERTULIA_TRY(check_hold(*this, query));
-    std::vector<Found> found;
+    std::vector<HeldRecord> found;
     if (!query.session.empty()) {
       const auto entry =
           sessions_.find({.tenant = query.tenant, .owner = query.owner, .session = query.session});

@@ -10,12 +10,26 @@
 #include "unicode_tables.h"
 
 namespace tertulia {
+
+void append_utf8(std::string& out, Code code) {
+  const auto put = [&](Code byte) { out.push_back(static_cast<char>(byte)); };
+  if (code >= kRawByte) return put(code - kRawByte);
+  if (code < 0x80) return put(code);
+  if (code < 0x800) {
+    put(0xC0U | code >> 6U);
+  } else {
+    if (code < 0x10000) {
+      put(0xE0U | code >> 12U);
+    } else {
+      put(0xF0U | code >> 18U);
+      put(0x80U | (code >> 12U & 0x3FU));
+    }
+    put(0x80U | (code >> 6U & 0x3FU));
+  }
+  put(0x80U | (code & 0x3FU));
+}
+
 namespace {
-
-using Code = std::uint32_t;
-
-// Bytes that are not UTF-8 pass through as codes above all of Unicode.
-constexpr Code kRawByte = 0x110000;
 
 constexpr Code kHangulBase = 0xAC00, kLeadBase = 0x1100, kVowelBase = 0x1161, kTailBase = 0x11A7;
 constexpr Code kLeads = 19, kVowels = 21, kTails = 28, kSyllables = kLeads * kVowels * kTails;
@@ -128,24 +142,6 @@ Decoded decode(std::string_view text, std::size_t at) {
   const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
   if (overlong || (code >= 0xD800 && code < 0xE000) || code >= kRawByte) return {kRawByte + lead, 1};
   return {code, length};
-}
-
-void append_utf8(std::string& out, Code code) {
-  const auto put = [&](Code byte) { out.push_back(static_cast<char>(byte)); };
-  if (code >= kRawByte) return put(code - kRawByte);
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xC0U | code >> 6U);
-  } else {
-    if (code < 0x10000) {
-      put(0xE0U | code >> 12U);
-    } else {
-      put(0xF0U | code >> 18U);
-      put(0x80U | (code >> 12U & 0x3FU));
-    }
-    put(0x80U | (code >> 6U & 0x3FU));
-  }
-  put(0x80U | (code & 0x3FU));
 }
 
 // Composes in place what was decomposed and put in order.

@@ -8,11 +8,10 @@
 #include "tertulia/base/utf8.h"
 
 #include "fold_tables.h"
+#include "nfc.h"
 
 namespace tertulia {
 namespace {
-
-using Code = std::uint32_t;
 
 // A word with more characters than this is not looked up, as the models were trained.
 constexpr std::size_t kLongestWord = 100;
@@ -79,24 +78,6 @@ bool is_ideograph(Code code) {
   return (code >= 0x4E00 && code <= 0x9FFF) || (code >= 0x3400 && code <= 0x4DBF) ||
          (code >= 0x20000 && code <= 0x2A6DF) || (code >= 0x2A700 && code <= 0x2CEAF) ||
          (code >= 0xF900 && code <= 0xFAFF) || (code >= 0x2F800 && code <= 0x2FA1F);
-}
-
-void append_utf8(std::string& out, Code code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0U | code >> 6U);
-    out += static_cast<char>(0x80U | (code & 0x3FU));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0U | code >> 12U);
-    out += static_cast<char>(0x80U | (code >> 6U & 0x3FU));
-    out += static_cast<char>(0x80U | (code & 0x3FU));
-  } else {
-    out += static_cast<char>(0xF0U | code >> 18U);
-    out += static_cast<char>(0x80U | (code >> 12U & 0x3FU));
-    out += static_cast<char>(0x80U | (code >> 6U & 0x3FU));
-    out += static_cast<char>(0x80U | (code & 0x3FU));
-  }
 }
 
 // Of well-formed UTF-8.

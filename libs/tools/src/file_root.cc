@@ -17,7 +17,7 @@ namespace tertulia {
 namespace {
 
 constexpr std::size_t kPathBytes = 4'096;
-constexpr std::size_t kNameBytes = 255;
+constexpr std::size_t kPathNameBytes = 255;
 
 Error bad_path(std::string_view path, std::string_view why) {
   return {ErrorCode::kBadArguments, "path " + in_quotes(utf8_prefix(path, 100)) + " " + std::string(why)};
@@ -33,7 +33,7 @@ Result<void> check_path(std::string_view path) {
   for (std::string_view rest = path; !rest.empty();) {
     const std::string_view name = rest.substr(0, rest.find('/'));
     if (name == "..") return bad_path(path, "holds \"..\"; paths may not lead upwards");
-    if (name.size() > kNameBytes) return bad_path(path, "holds a name of more than 255 bytes");
+    if (name.size() > kPathNameBytes) return bad_path(path, "holds a name of more than 255 bytes");
     rest.remove_prefix(std::min(rest.size(), name.size() + 1));
   }
   return {};

@@ -5,6 +5,7 @@
 
 #include <re2/re2.h>
 
+#include "tertulia/base/base64.h"
 #include "tertulia/base/printable.h"
 #include "tertulia/base/utf8.h"
 
@@ -23,20 +24,6 @@ struct Files {
   FileToolsOptions options;
 };
 using FilesPtr = std::shared_ptr<const Files>;
-
-std::string base64_of(std::string_view bytes) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      group = group << 8U | (i < count ? static_cast<std::uint8_t>(bytes[at + i]) : 0U);
-    for (std::size_t i = 0; i < 4; ++i) out += i <= count ? kDigits[group >> (18 - 6 * i) & 63U] : '=';
-  }
-  return out;
-}
 
 bool is_text(std::string_view content) { return content.find('\0') == content.npos && is_utf8(content); }
 
@@ -71,7 +58,7 @@ Result<ToolOutput> read_bytes(const Files& files, const ReadFile& what) {
   TERTULIA_TRY_AS(const struct stat status, files.root->status(what.path));
   TERTULIA_TRY_AS(const std::string bytes,
                   files.root->read(what.path, offset, files.options.read_bytes / 4 * 3));
-  return ToolOutput{.text = base64_of(bytes) + "\n[bytes " + std::to_string(offset) + " to " +
+  return ToolOutput{.text = to_base64(bytes) + "\n[bytes " + std::to_string(offset) + " to " +
                             std::to_string(offset + bytes.size()) + " of " + std::to_string(status.st_size) +
                             "]"};
 }

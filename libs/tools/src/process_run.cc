@@ -30,7 +30,7 @@ constexpr std::chrono::seconds kKillTime(10);
 // The keeper's own two processes are counted with those of the program.
 constexpr unsigned kKeepers = 2;
 
-struct Pipe {
+struct RunPipe {
   Fd read;
   Fd write;
 };
@@ -39,10 +39,10 @@ Error cannot_start(const std::string& why) {
   return {ErrorCode::kToolFailed, "the program could not be started: " + why};
 }
 
-Result<Pipe> make_pipe() {
+Result<RunPipe> make_run_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot_start(std::strerror(errno));
-  Pipe pipe{.read = Fd(ends[0]), .write = Fd(ends[1])};
+  RunPipe pipe{.read = Fd(ends[0]), .write = Fd(ends[1])};
   ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
   return pipe;
 }
@@ -96,10 +96,10 @@ class Run {
         deadline_(min(deadline, Deadline::after(what.limits.time, real_env().clock()))) {}
 
   Result<ProgramEnd> run() {
-    TERTULIA_TRY_AS(output_, make_pipe());
-    TERTULIA_TRY_AS(errors_, make_pipe());
-    TERTULIA_TRY_AS(leash_, make_pipe());
-    TERTULIA_TRY_AS(notes_, make_pipe());
+    TERTULIA_TRY_AS(output_, make_run_pipe());
+    TERTULIA_TRY_AS(errors_, make_run_pipe());
+    TERTULIA_TRY_AS(leash_, make_run_pipe());
+    TERTULIA_TRY_AS(notes_, make_run_pipe());
     bell_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     input_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!bell_.is_open() || !input_.is_open()) return cannot_start(std::strerror(errno));
@@ -263,10 +263,10 @@ class Run {
   const ProgramRun& what_;
   const CancelToken& cancel_;
   Deadline deadline_;
-  Pipe output_;
-  Pipe errors_;
-  Pipe leash_;
-  Pipe notes_;
+  RunPipe output_;
+  RunPipe errors_;
+  RunPipe leash_;
+  RunPipe notes_;
   Fd bell_;
   Fd input_;
   pid_t keeper_ = -1;

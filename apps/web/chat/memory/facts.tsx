@@ -8,7 +8,7 @@ import { say } from '../state/toasts.ts';
 import { addFact, facts, forgetCollection, forgetFact } from './calls.ts';
 import { factLines } from './fact_lines.ts';
 import { Nothing, useLoaded, Waiting } from './loaded.tsx';
-import { dayOf, SourceLink, Whose } from './parts.tsx';
+import { agentName, dayOf, SourceLink, Whose } from './parts.tsx';
 
 export function FactList({ collections, changed }: { collections: Collection[]; changed: () => void }) {
   const ids = collections.map(({ id }) => id);
@@ -43,7 +43,7 @@ export function FactList({ collections, changed }: { collections: Collection[]; 
               {before.length > 0 && (
                 <details class="folded">
                   <summary>{before.length === 1 ? 'Something else was true before' : `${before.length} others were true before`}</summary>
-                  <ul class="cards">{before.map(line)}</ul>
+                  <ul class="earlier">{before.map(line)}</ul>
                 </details>
               )}
             </FactCard>
@@ -71,7 +71,7 @@ function FactCard({ fact, forget, children }: { fact: Fact; forget?: () => void;
         {(fact.sources ?? []).slice(0, 3).map((message) => (
           <SourceLink key={message} message={message} />
         ))}
-        {!fact.sources?.length && fact.writer && <span>written by {fact.writer.replace(/^\w+:/, '')}</span>}
+        {!fact.sources?.length && fact.writer && <span>{writerWords(fact.writer)}</span>}
         <Whose collection={fact.collection} />
       </p>
       {forget && (
@@ -82,6 +82,12 @@ function FactCard({ fact, forget, children }: { fact: Fact; forget?: () => void;
       {children}
     </li>
   );
+}
+
+// Who wrote it, as "user:ana" or "agent:default".
+function writerWords(writer: string): string {
+  const [kind, name] = [writer.split(':', 1)[0], writer.slice(writer.indexOf(':') + 1)];
+  return kind === 'user' ? 'told by you' : kind === 'agent' ? `noted by ${agentName(name)}` : `written by ${name}`;
 }
 
 function AddFact({ added }: { added: () => Promise<void> }) {

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TertuliaError } from '../../shared/client.ts';
+import { sentence } from '../../shared/words.ts';
 
 export interface Loaded<T> {
   value?: T;
@@ -32,7 +33,7 @@ export function Waiting({ what, loaded, children }: { what: string; loaded: Load
   if (problem) {
     return (
       <div class="failed" role="alert">
-        <p>{problem.code === 'no_route' ? `This server does not serve ${what}.` : problem.message}</p>
+        <p>{problem.code === 'no_route' ? `This server does not serve ${what}.` : sentence(problem.message)}</p>
         {problem.code !== 'no_route' && (
           <button type="button" class="plain small" onClick={() => void again()}>
             Try again

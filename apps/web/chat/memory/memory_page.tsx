@@ -37,6 +37,7 @@ export function MemoryPage() {
     <>
       <PageHead title="Memory" />
       <div class="page memory">
+        <p class="lead">What agents know of you, and where they know it from. It is looked up at each message, and shown to the model when it is near enough.</p>
         <Waiting what="memory" loaded={known}>
           <MemorySearch collections={list} searching={setSearching} />
           {!searching && (

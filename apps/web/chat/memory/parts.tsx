@@ -7,7 +7,7 @@ import { goTo, trying } from '../state/place.ts';
 import { agents } from '../state/server.ts';
 import { say } from '../state/toasts.ts';
 
-const agentName = (id: string): string => agents.value.find((agent) => agent.id === id)?.name || id;
+export const agentName = (id: string): string => agents.value.find((agent) => agent.id === id)?.name || id;
 
 // Whose a collection is, in words.
 export function collectionWords(id: string): string {

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Collection, MemoryItem, TertuliaError } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
+import { Prose } from '../answer.tsx';
 import { search, searchEpisodes, type FoundEpisode } from './calls.ts';
 import { EpisodeCard } from './episodes.tsx';
 import { dayOf, Score, Whose } from './parts.tsx';
@@ -12,6 +13,7 @@ interface Found {
   episodes: FoundEpisode[];
 }
 
+const kShown = 600;
 const kKinds = { chunk: 'document', fact: 'fact', turn: 'said' } as const;
 
 export function MemorySearch({ collections, searching }: { collections: Collection[]; searching: (now: boolean) => void }) {
@@ -46,7 +48,7 @@ export function MemorySearch({ collections, searching }: { collections: Collecti
           <Icon name="search" size={16} />
           <input
             type="search"
-            placeholder="What comes to mind about…"
+            placeholder="Ask what would come to mind: when does the shop open?"
             aria-label="Search memory"
             value={query}
             onInput={(event) => {
@@ -55,7 +57,7 @@ export function MemorySearch({ collections, searching }: { collections: Collecti
             }}
           />
         </label>
-        <button type="submit" class="solid" disabled={looking}>
+        <button type="submit" class="plain" disabled={looking || !query.trim()}>
           Search
         </button>
       </form>
@@ -84,7 +86,7 @@ function Results({ found }: { found: Found }) {
             <li key={`${item.collection}/${item.id}`} class="scored">
               {item.score !== undefined && <Score value={item.score} />}
               {!item.text.startsWith('#') && item.heading_path && item.heading_path.length > 0 && <b>{item.heading_path.join(' › ')}</b>}
-              <p class="found-text">{item.text.slice(0, 600)}</p>
+              {item.kind === 'chunk' ? <Prose text={item.text.slice(0, kShown)} streaming={false} /> : <p class="found-text">{item.text.slice(0, kShown)}</p>}
               <p class="facts-line">
                 <span class="badge">{kKinds[item.kind] ?? item.kind}</span>
                 {item.kind === 'chunk' && <span>{item.source}</span>}

@@ -11,9 +11,10 @@ import {
   type MessagePage,
   type Part,
   type Session,
+  type TurnsInProgress,
   type TurnStream,
 } from '../../shared/client.ts';
-import { asText, keep, ownStorage, readKept } from '../../shared/storage.ts';
+import { saidOf } from '../../shared/blocks.ts';
 import { applyEvent, newTurn, type LiveTurn } from '../../shared/turn_state.ts';
 import { asking, noteFailure, reachable, server } from './server.ts';
 import { noteSession } from './session_list.ts';
@@ -22,7 +23,7 @@ import { tellOtherTabs } from './tabs.ts';
 
 export interface Exchange {
   key: number;
-  // What the person said; empty when another place began the turn and it is not known yet.
+  // What the person said; empty while another place has begun the turn and it is not durable yet.
   said: string;
   files: readonly Part[];
   turn: LiveTurn;
@@ -35,7 +36,13 @@ const kFrame = 40;
 const kPage = 60;
 let exchanges = 0;
 
-const saidKey = (turn: string) => `tertulia.said.${turn}`;
+type Going = TurnsInProgress['running'][number];
+
+// What a turn began with, which is in no history yet.
+function begunWith({ input = [] }: Going): Pick<Exchange, 'said' | 'files'> {
+  const meant = input.find((message) => message.role === 'user' && !message.internal);
+  return meant ? saidOf(meant) : { said: '', files: [] };
+}
 
 export class Conversation {
   readonly id: string;
@@ -129,7 +136,6 @@ export class Conversation {
 
   // Looks for what happened elsewhere: turns that run, turns that a crash left, messages of others.
   async check(): Promise<void> {
-    this.fillSaid();
     if (this.checking || this.left.signal.aborted) return;
     this.checking = true;
     try {
@@ -137,11 +143,13 @@ export class Conversation {
       const known = new Set(this.live.value.map((exchange) => exchange.turn.turn));
       // A turn of our own may be among them whose id has not come back yet.
       const unnamed = this.live.value.some((exchange) => !exchange.turn.turn && !exchange.problem);
-      for (const { turn, branch } of running) {
-        if (branch === this.branch && !known.has(turn) && !unnamed) this.watch(turn);
+      for (const going of running) {
+        if (going.branch !== this.branch || unnamed) continue;
+        if (known.has(going.turn)) this.fillSaid(going);
+        else this.watch(going);
       }
-      for (const { turn, branch } of interrupted) {
-        if (branch === this.branch && !known.has(turn) && !unnamed) this.showParked(turn);
+      for (const left of interrupted) {
+        if (left.branch === this.branch && !known.has(left.turn) && !unnamed) this.showParked(left);
       }
       if (this.live.value.length === 0) await this.refresh();
     } catch (problem) {
@@ -176,7 +184,7 @@ export class Conversation {
         message: files.length ? { parts } : message,
         on_busy: onBusy,
       },
-      this.streamOptions(exchange, message),
+      this.streamOptions(exchange),
     );
     return this.follow(exchange, stream);
   }
@@ -193,7 +201,7 @@ export class Conversation {
     }
     const fresh = this.change(key, { turn: newTurn(), problem: undefined });
     if (!fresh) return;
-    await this.follow(fresh, server.resume(this.id, { branch: this.branch }, this.streamOptions(fresh, said)));
+    await this.follow(fresh, server.resume(this.id, { branch: this.branch }, this.streamOptions(fresh)));
   }
 
   async cancel(): Promise<void> {
@@ -224,24 +232,23 @@ export class Conversation {
     return this.live.value.find((exchange) => !exchange.queued && !exchange.problem);
   }
 
-  private watch(turn: string): void {
-    const said = readKept(ownStorage, saidKey(turn), asText) ?? '';
-    const exchange = this.begin(said, [], false, turn);
-    const stream = server.watch(this.id, turn, { branch: this.branch }, this.streamOptions(exchange, said));
+  private watch(going: Going): void {
+    const { said, files } = begunWith(going);
+    const exchange = this.begin(said, files, false, going.turn);
+    const stream = server.watch(this.id, going.turn, { branch: this.branch }, this.streamOptions(exchange));
     void this.follow(exchange, stream);
   }
 
-  // A turn of another tab may be found before that tab has noted what was said in it.
-  private fillSaid(): void {
-    for (const { key, said, turn } of this.live.value) {
-      const kept = said || !turn.turn ? undefined : readKept(ownStorage, saidKey(turn.turn), asText);
-      if (kept) this.change(key, { said: kept });
-    }
+  // A turn may be found before what began it is durable.
+  private fillSaid(going: Going): void {
+    const known = this.live.value.find((exchange) => exchange.turn.turn === going.turn);
+    if (known && !known.said && known.files.length === 0) this.change(known.key, begunWith(going));
   }
 
-  private showParked(turn: string): void {
-    const said = readKept(ownStorage, saidKey(turn), asText) ?? '';
-    const exchange = this.begin(said, [], false, turn);
+  private showParked(left: Going): void {
+    const { turn } = left;
+    const { said, files } = begunWith(left);
+    const exchange = this.begin(said, files, false, turn);
     const problem = new TertuliaError('turn_interrupted', 'This answer was interrupted before it was complete.', 0, { turn });
     this.change(exchange.key, { problem });
   }
@@ -260,7 +267,7 @@ export class Conversation {
     return changed;
   }
 
-  private streamOptions(exchange: Exchange, said: string) {
+  private streamOptions(exchange: Exchange) {
     return {
       signal: this.left.signal,
       onConnection: (state: 'connecting' | 'open' | 'lost') => {
@@ -268,7 +275,6 @@ export class Conversation {
         if (state !== 'connecting') reachable.value = state === 'open';
       },
       onTurn: (turn: string) => {
-        if (said) keep(ownStorage, saidKey(turn), said);
         const current = this.live.value.find((other) => other.key === exchange.key);
         if (current && current.turn.turn !== turn) this.change(exchange.key, { turn: { ...current.turn, turn } });
         tellOtherTabs({ session: this.id });
@@ -290,13 +296,13 @@ export class Conversation {
       }
       clearTimeout(drawing);
       draw();
-      await this.settle(exchange.key, turn.turn);
+      await this.settle(exchange.key);
     } catch (problem) {
       clearTimeout(drawing);
       if (this.left.signal.aborted) return;
       draw();
       if (problem instanceof TertuliaError && (problem.code === 'stream_gone' || problem.code === 'no_turn')) {
-        await this.settle(exchange.key, turn.turn);
+        await this.settle(exchange.key);
         return;
       }
       this.reconnecting.value = false;
@@ -306,7 +312,7 @@ export class Conversation {
   }
 
   // The turn is in the history: its messages take the place of what was streamed, in one step, so that nothing jumps.
-  private async settle(key: number, turn: string | undefined): Promise<void> {
+  private async settle(key: number): Promise<void> {
     const session = await asking(server.session(this.id));
     const page = await asking(server.messages(this.id, { branch: this.branch, from: this.total.value, limit: 1000 }));
     batch(() => {
@@ -315,7 +321,6 @@ export class Conversation {
       this.takeSession(session);
       this.dismiss(key);
     });
-    if (turn) keep(ownStorage, saidKey(turn), undefined);
     tellOtherTabs({ session: this.id });
   }
 

@@ -3,10 +3,10 @@ import { batch, signal } from '@preact/signals';
 import type { Metadata, Part, TertuliaError } from '../../shared/client.ts';
 import { asText, keep, readKept, tabStorage } from '../../shared/storage.ts';
 import { saidOf } from '../../shared/blocks.ts';
-import { titleFrom } from '../../shared/words.ts';
+import { sentence, titleFrom } from '../../shared/words.ts';
 import { copyFiles } from './attachments.ts';
 import { Conversation } from './conversation.ts';
-import { asking, reachable, server } from './server.ts';
+import { agents, asking, loadAgents, reachable, server } from './server.ts';
 import { isPinned, loadSessions, noteSession, rootOf, sessions, titleOf } from './session_list.ts';
 import { hearOtherTabs } from './tabs.ts';
 import { say } from './toasts.ts';
@@ -127,7 +127,7 @@ export function regenerate(from: Conversation, index: number): Promise<void> {
 
 // Runs what a person asked for, and says it when it fails.
 export function trying(work: Promise<unknown>): void {
-  work.catch((problem: TertuliaError) => say(problem.message, 'bad'));
+  work.catch((problem: TertuliaError) => say(sentence(problem.message), 'bad'));
 }
 
 export function begin(): void {
@@ -151,6 +151,7 @@ export function begin(): void {
 
 async function comeBack(): Promise<void> {
   await loadSessions();
+  if (reachable.value && agents.value.length === 0) loadAgents().catch(() => {});
   const here = conversation.value;
   if (!reachable.value || here?.state.value !== 'failed') return;
   here.leave();

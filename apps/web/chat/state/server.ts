@@ -9,6 +9,8 @@ export const server = new Tertulia({ key: () => key });
 
 // The server wants a key that the page does not have.
 export const keyWanted = signal(false);
+// The one that it was given is not valid, or not any more.
+export const keyRefused = signal(false);
 // Whether the last request had an answer.
 export const reachable = signal(true);
 export const agents = signal<AgentInfo[]>([]);
@@ -25,7 +27,10 @@ export function noteFailure(problem: unknown): TertuliaError {
     problem instanceof TertuliaError
       ? problem
       : new TertuliaError('page_error', problem instanceof Error ? problem.message : String(problem));
-  if (error.code === 'bad_key') keyWanted.value = true;
+  if (error.code === 'bad_key') {
+    keyRefused.value = key !== undefined;
+    keyWanted.value = true;
+  }
   if (error.code === 'unreachable') reachable.value = false;
   return error;
 }

@@ -45,7 +45,7 @@ export function ThisRun({ here, fork }: { here: FollowedRun; fork: (checkpoint: 
           <Icon name="stop" size={16} /> Stop the run
         </button>
       )}
-      {!running && here.run.value && status !== 'completed' && status !== 'waiting' && (
+      {!running && here.run.value && (status === 'cancelled' || status === 'running') && (
         <button type="button" class="plain small" onClick={() => trying(here.resume())}>
           <Icon name="retry" size={16} /> Resume the run
         </button>
@@ -69,8 +69,8 @@ function Checkpoints({ here, steps, fork }: { here: FollowedRun; steps: number; 
             <span>
               {placeOf(checkpoint)} <small>{new Date(checkpoint.time).toLocaleTimeString()}</small>
             </span>
-            <button type="button" class="plain small" aria-label={`Fork from checkpoint ${checkpoint.id.split('/').at(-1)}`} title="A new run goes on from here; this one stays" onClick={() => fork(checkpoint.id)}>
-              <Icon name="branch" size={14} /> Fork
+            <button type="button" class="plain small" aria-label={`Go on from here: ${placeOf(checkpoint)}`} title="A new run goes on from here; this one stays" onClick={() => fork(checkpoint.id)}>
+              <Icon name="branch" size={14} /> Go on from here
             </button>
           </li>
         ))}
@@ -81,7 +81,7 @@ function Checkpoints({ here, steps, fork }: { here: FollowedRun; steps: number; 
 
 function placeOf(checkpoint: Checkpoint): string {
   if (checkpoint.status === 'failed') return 'where it failed';
-  if (checkpoint.superstep === 0) return 'at the entry';
+  if (checkpoint.superstep === 0) return 'at the start';
   return `after step ${checkpoint.superstep}`;
 }
 
@@ -101,7 +101,8 @@ export function PastRuns({ workflow, current, status }: { workflow: string; curr
                 <span class="facts-line">
                   <span>{clockTime(run.started_at)}</span>
                   {run.forked_from && <span>a fork</span>}
-                  <StatusBadge status={run.status} />
+                  {/* The one that is followed is known better than the list was when it was read. */}
+                  <StatusBadge status={run.run === current && status ? status : run.status} />
                 </span>
               </a>
             </li>

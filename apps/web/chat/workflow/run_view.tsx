@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Choice, Json, Question } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
 import type { Asked, Line } from '../../shared/run_state.ts';
+import { sentence } from '../../shared/words.ts';
 import { Prose } from '../answer.tsx';
 import { goTo, trying } from '../state/place.ts';
 import { asking, server } from '../state/server.ts';
@@ -11,6 +12,9 @@ import type { FollowedRun } from './followed_run.ts';
 export function RunView({ here }: { here: FollowedRun }) {
   const { lines, requests, permissions, status, reason } = here.state.value;
   const problem = here.problem.value;
+  const why = problem?.message ?? reason;
+  // Whose failure ends the run is named where it is told, once.
+  const told = lines.findLast((line) => line.kind === 'note' && line.bad && line.text === why);
   const running = here.following.value && status === 'running';
   const end = useRef<HTMLDivElement>(null);
   const last = lines.at(-1);
@@ -26,13 +30,11 @@ export function RunView({ here }: { here: FollowedRun }) {
       {here.said.value && (
         <article class="said" aria-label="You">
           <div class="bubble">
-            <p>{here.said.value}</p>
+            <p dir="auto">{here.said.value}</p>
           </div>
         </article>
       )}
-      {lines.map((line, index) => (
-        <LineView key={index} line={line} />
-      ))}
+      {lines.map((line, index) => (line === told ? null : <LineView key={index} line={line} />))}
       {permissions > 0 && here.session.value && <Permissions session={here.session.value} count={permissions} />}
       {requests.map((request) => (
         <RequestCard key={request.id} here={here} request={request} />
@@ -48,11 +50,14 @@ export function RunView({ here }: { here: FollowedRun }) {
         <div class="problem" role="alert">
           <Icon name="warning" />
           <div>
-            <p>{problem?.message ?? reason ?? 'The run failed.'}</p>
+            <p>
+              {told?.who && <b>{told.who}: </b>}
+              {sentence(why ?? 'The run failed.')}
+            </p>
             {here.run.value && !here.following.value && (
               <p class="problem-actions">
                 <button type="button" class="solid" onClick={() => trying(here.resume())}>
-                  Go on with it
+                  Resume the run
                 </button>
                 {problem && <code>{problem.code}</code>}
               </p>

@@ -13,8 +13,6 @@
 namespace tertulia {
 namespace {
 
-constexpr std::size_t kErrorBytes = std::size_t{64} << 10U;
-
 std::optional<float> number_in(const Json& value) {
   if (const auto* real = std::get_if<double>(&value.variant())) return static_cast<float>(*real);
   if (const auto* whole = value.as_int()) return static_cast<float>(*whole);
@@ -68,7 +66,7 @@ Result<std::vector<Vector>> vectors_in(std::string_view body, std::size_t count,
 }
 
 // One answer under way, on the client's thread.
-struct Reception {
+struct EmbeddingReception {
   std::size_t count;
   std::size_t dimensions;
   // "the embedder NAME at ADDRESS": an error is met far from where it was configured.
@@ -129,7 +127,7 @@ class HttpEmbedder final : public Embedder {
                      .idle_timeout = provider.idle_timeout};
     for (const auto& [name, value] : provider.headers) http.headers.push_back({name, value});
     if (provider.key) http.secret_headers.push_back({"Authorization", "Bearer ", provider.key});
-    auto reception = std::make_shared<Reception>(Reception{
+    auto reception = std::make_shared<EmbeddingReception>(EmbeddingReception{
         call.texts.size(), options_.dimensions,
         "the embedder '" + options_.model + "' at " + provider.base_url, call.cancel, std::move(done)});
     client_->send(std::move(http),

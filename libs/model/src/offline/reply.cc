@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tertulia/base/json.h"
+
 #include "offline/speech.h"
 #include "offline/words.h"
 
@@ -102,6 +104,19 @@ std::optional<std::string> take_note(const Reading& reading) {
   return start + rest;
 }
 
+// What a clock gives, as a person would say it: {"time": "2026-11-16T14:33:30Z", "weekday": "Monday"}.
+std::optional<std::string> told_time(std::string_view output) {
+  const Result<Json> json = parse_json(output);
+  const JsonObject* fields = json ? json->as_object() : nullptr;
+  const Json* time = fields == nullptr ? nullptr : fields->find("time");
+  const Json* weekday = fields == nullptr ? nullptr : fields->find("weekday");
+  if (time == nullptr || weekday == nullptr) return std::nullopt;
+  const std::string* iso = time->as_string();
+  const std::string* day = weekday->as_string();
+  if (iso == nullptr || day == nullptr || iso->size() != 20 || iso->back() != 'Z') return std::nullopt;
+  return "It is " + iso->substr(11, 5) + " (UTC) on " + *day + ", " + iso->substr(0, 10) + ".";
+}
+
 // From the results of the tools of this turn.
 std::string told_by_tools(const Reading& reading) {
   std::string text;
@@ -111,7 +126,7 @@ std::string told_by_tools(const Reading& reading) {
     switch (run.outcome) {
       case ToolOutcome::kOk:
         text += output.empty() ? "The tool " + run.tool + " has done it."
-                               : "The tool " + run.tool + " says: " + output;
+                               : told_time(output).value_or("The tool " + run.tool + " says: " + output);
         break;
       case ToolOutcome::kError:
         text += "The tool " + run.tool + " failed: " + output;

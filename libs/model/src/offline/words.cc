@@ -11,10 +11,11 @@
 #include "offline/arithmetic.h"
 
 namespace tertulia::offline {
-namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+namespace {
 
 constexpr std::string_view kStopWords[] = {
     "a",    "about",  "according", "again", "all",   "also",   "am",     "an",    "and",   "any",   "are",

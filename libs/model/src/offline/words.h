@@ -8,6 +8,10 @@
 
 namespace tertulia::offline {
 
+// Every byte of a character that is not ASCII counts as a letter.
+bool is_letter(char c);
+bool is_digit(char c);
+
 // ASCII letters only; other characters stay as they are.
 std::string lower(std::string_view text);
 std::string_view trim(std::string_view text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/base64.h"
 #include "tertulia/base/utf8.h"
 #include "tertulia/model/asset.h"
 #include "tertulia/model/model_catalog.h"
@@ -173,7 +174,7 @@ class MessagesBody {
       const bool plain = file && is_text_type(part.name) && is_utf8(part.bytes);
       out_.key("type").string(plain ? "text" : "base64");
       out_.key("media_type").string(plain ? "text/plain" : part.name).key("data");
-      out_.string(plain ? std::string(part.bytes) : base64(part.bytes));
+      out_.string(plain ? std::string(part.bytes) : to_base64(part.bytes));
     }
     out_.end_object();
     if (file && !part.bytes.empty() && !part.text.empty()) out_.key("title").string(part.text);

@@ -12,7 +12,7 @@
 namespace tertulia {
 namespace {
 
-std::optional<Finish> finish_named(std::string_view reason) {
+std::optional<Finish> anthropic_finish(std::string_view reason) {
   if (reason == "end_turn" || reason == "stop_sequence" || reason == "pause_turn") return Finish::kStop;
   if (reason == "tool_use") return Finish::kToolCalls;
   if (reason == "max_tokens" || reason == "model_context_window_exceeded") return Finish::kLength;
@@ -182,7 +182,7 @@ class AnthropicStream final : public StreamParser {
     take_usage(member(&event, "usage"));
     const std::string_view reason = text_at(&event, "delta", "stop_reason");
     if (reason.empty()) return {};
-    const Finish finish = finish_named(reason).value_or(Finish::kStop);
+    const Finish finish = anthropic_finish(reason).value_or(Finish::kStop);
     if (finish_ && *finish_ != finish) return bad_stream("the answer was finished twice, in two ways");
     finish_ = finish;
     return {};

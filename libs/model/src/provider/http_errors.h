@@ -1,6 +1,7 @@
 // What a provider's refusal means to us.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,9 @@
 #include "tertulia/base/http_client.h"
 
 namespace tertulia {
+
+// As much of an answer whose status is not 200 is read.
+inline constexpr std::size_t kErrorBytes = std::size_t{64} << 10U;
 
 // The error of an answer whose status is not 200. `body` is what came, perhaps cut.
 Error error_of_status(const HttpHead& head, std::string_view body, Time now);

@@ -12,7 +12,6 @@
 namespace tertulia {
 namespace {
 
-constexpr std::size_t kErrorBytes = std::size_t{64} << 10;
 // The framing of a stream may be many times its content: a token a chunk.
 constexpr std::size_t kStreamBytes = std::size_t{1} << 30;
 

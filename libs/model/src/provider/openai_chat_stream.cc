@@ -11,7 +11,7 @@
 namespace tertulia {
 namespace {
 
-std::optional<Finish> finish_named(std::string_view reason) {
+std::optional<Finish> chat_finish(std::string_view reason) {
   if (reason == "stop") return Finish::kStop;
   if (reason == "tool_calls" || reason == "function_call") return Finish::kToolCalls;
   if (reason == "length") return Finish::kLength;
@@ -127,7 +127,7 @@ class OpenAiChatStream final : public StreamParser {
 
   Result<void> take_finish(std::string_view reason) {
     if (reason.empty()) return {};
-    const std::optional<Finish> finish = finish_named(reason);
+    const std::optional<Finish> finish = chat_finish(reason);
     if (finish_ && finish && *finish_ != *finish)
       return bad_stream("the answer was finished twice, in two ways");
     if (finish == Finish::kRefusal) refused_ = true;

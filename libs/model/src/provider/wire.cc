@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "tertulia/base/base64.h"
 #include "tertulia/base/utf8.h"
 #include "tertulia/model/asset.h"
 #include "tertulia/model/model_catalog.h"
@@ -224,26 +225,9 @@ Result<WireConversation> wire_conversation(const ModelRequest& request, const Wi
   return WireBuilder(request, abilities).build();
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t n) {
-      return i + n < bytes.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i + n])) : 0U;
-    };
-    const std::uint32_t block = byte(0) << 16U | byte(1) << 8U | byte(2);
-    text += kDigits[block >> 18U];
-    text += kDigits[block >> 12U & 63U];
-    text += i + 1 < bytes.size() ? kDigits[block >> 6U & 63U] : '=';
-    text += i + 2 < bytes.size() ? kDigits[block & 63U] : '=';
-  }
-  return text;
-}
-
 std::string data_url(const WirePart& part) {
   if (part.bytes.empty()) return std::string(part.text);
-  return "data:" + std::string(part.name) + ";base64," + base64(part.bytes);
+  return "data:" + std::string(part.name) + ";base64," + to_base64(part.bytes);
 }
 
 std::string_view file_name(const WirePart& part) {

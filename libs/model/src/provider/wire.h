@@ -58,7 +58,6 @@ WireAbilities abilities_of(const ModelRequest& request, const ProviderOptions& o
 // send; kNotFound if the bytes of an asset are needed and were not given with the request.
 Result<WireConversation> wire_conversation(const ModelRequest& request, const WireAbilities& abilities);
 
-std::string base64(std::string_view bytes);
 // "data:image/png;base64,…", or the address if the part has one.
 std::string data_url(const WirePart& part);
 // What a file is called; "file" if nobody said.

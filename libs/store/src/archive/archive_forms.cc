@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <sodium.h>
-
+#include "tertulia/base/base64.h"
 #include "tertulia/base/json.h"
 #include "tertulia/base/utf8.h"
 #include "tertulia/conversation/json_forms.h"
@@ -13,29 +12,9 @@ namespace tertulia {
 
 namespace {
 
-constexpr int kBase64 = sodium_base64_VARIANT_ORIGINAL;
 // A payload nests as JSON if that leaves room for what stands around it.
 constexpr JsonLimits kNestedLimits{.depth = 64, .values = 1'000'000};
 constexpr std::int64_t kMost = INT64_MAX;
-
-std::string base64_of(std::string_view bytes) {
-  std::string text(sodium_base64_encoded_len(bytes.size(), kBase64), '\0');
-  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                    bytes.size(), kBase64);
-  text.pop_back();  // the terminating zero
-  return text;
-}
-
-Result<std::string> from_base64(std::string_view text) {
-  std::string bytes(text.size() / 4 * 3 + 3, '\0');
-  std::size_t size = 0;
-  if (sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(), text.data(),
-                        text.size(), nullptr, &size, nullptr, kBase64) != 0) {
-    return Error(ErrorCode::kDamaged, "field 'base64' is not base 64");
-  }
-  bytes.resize(size);
-  return bytes;
-}
 
 // The line under way: `{"kind":"…"` and what is added.
 class Line {
@@ -79,7 +58,7 @@ void add_payload(Line& line, const std::string& payload) {
   if (is_utf8(payload)) {
     line.string("text", payload);
   } else {
-    line.string("base64", base64_of(payload));
+    line.string("base64", to_base64(payload));
   }
 }
 
@@ -94,7 +73,10 @@ Result<std::string> read_payload(JsonReader& in) {
   if (json != nullptr) return to_text(*json);
   const std::string* string = (text != nullptr ? text : base64)->as_string();
   if (string == nullptr) return Error(ErrorCode::kWrongType, "record: the payload must be a string");
-  return text != nullptr ? *string : from_base64(*string);
+  if (text != nullptr) return *string;
+  std::optional<std::string> bytes = from_base64(*string);
+  if (!bytes) return Error(ErrorCode::kDamaged, "field 'base64' is not base 64");
+  return *std::move(bytes);
 }
 
 Result<ArchiveItem> read_header(JsonReader& in) {

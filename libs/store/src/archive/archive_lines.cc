@@ -29,7 +29,7 @@ Result<void> LineWriter::write(std::string object) {
   return sink_(object);
 }
 
-Result<bool> LineReader::next(std::string& line) {
+Result<bool> ArchiveLineReader::next(std::string& line) {
   std::size_t from = position_;
   for (;;) {
     const std::size_t end = buffer_.find('\n', from);

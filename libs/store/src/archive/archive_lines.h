@@ -36,9 +36,9 @@ class LineWriter {
 };
 
 // Reads lines of any file, from its start.
-class LineReader {
+class ArchiveLineReader {
  public:
-  explicit LineReader(File& file) : file_(file) {}
+  explicit ArchiveLineReader(File& file) : file_(file) {}
 
   // False at the end. kTooLarge {line} beyond kMaxLineBytes. A last line without its '\n' is given too:
   // complete() tells.

@@ -93,7 +93,7 @@ class ItemReader {
     return {};
   }
 
-  LineReader lines_;
+  ArchiveLineReader lines_;
   Sha256 hash_;
   Sha256 before_;  // up to and with the line before
   ArchiveCounts counts_;

@@ -73,7 +73,7 @@ Result<ForeignSession> session_of_tree(std::string_view line) {
 
 Result<void> read_oasst(FileSystem& files, const Path& path, const ForeignVisit& visit) {
   TERTULIA_TRY_AS(const auto file, files.open(path, OpenMode::kRead));
-  LineReader lines(*file);
+  ArchiveLineReader lines(*file);
   std::string line;
   for (;;) {
     TERTULIA_TRY_AS(const bool more, lines.next(line));

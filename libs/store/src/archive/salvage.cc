@@ -13,7 +13,7 @@ namespace tertulia {
 
 namespace {
 
-constexpr std::uint64_t kPageMessages = 256;
+constexpr std::uint64_t kSalvagePage = 256;
 
 // Reads one session as far as that goes.
 class Salvage {
@@ -63,7 +63,7 @@ class Salvage {
     const std::uint64_t end = head.message_count;
     const std::size_t index = heads_.size();
     std::uint64_t next = begin;
-    for (std::uint64_t page = kPageMessages; next < end;) {
+    for (std::uint64_t page = kSalvagePage; next < end;) {
       auto turns =
           read_turns(store_, key_, {.branch = head.id, .begin = next, .end = std::min(end, next + page)});
       if ((!turns || turns->empty()) && page > 1) {

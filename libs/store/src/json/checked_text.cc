@@ -33,7 +33,7 @@ bool is_whole(std::string_view place, std::string_view text, std::string_view st
   return text.substr(body.size()) == expected;
 }
 
-Error damaged(std::string_view what) {
+Error wrong_checksum(std::string_view what) {
   return Error(ErrorCode::kDamaged, std::string(what) + " does not fit its checksum");
 }
 
@@ -69,12 +69,12 @@ bool is_whole_line(std::string_view place, std::string_view line) {
 }
 
 Result<Json> open_document(std::string_view place, std::string_view text) {
-  if (!is_whole_document(place, text)) return damaged("the file");
+  if (!is_whole_document(place, text)) return wrong_checksum("the file");
   return parse_json(text, kFormLimits);
 }
 
 Result<Json> open_line(std::string_view place, std::string_view line) {
-  if (!is_whole_line(place, line)) return damaged("the line");
+  if (!is_whole_line(place, line)) return wrong_checksum("the line");
   return parse_json(line, kFormLimits);
 }
 

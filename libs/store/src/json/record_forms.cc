@@ -1,8 +1,7 @@
 // The lines of files of records.
 #include <utility>
 
-#include <sodium.h>
-
+#include "tertulia/base/base64.h"
 #include "tertulia/base/utf8.h"
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/store/crc32c.h"
@@ -18,25 +17,6 @@ constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
 // JSON up to this size is written as what it is, so that a person can read it; larger text as a string.
 constexpr std::size_t kLargestReadable = 64U << 10U;
-constexpr int kBase64 = sodium_base64_VARIANT_ORIGINAL;
-
-std::string base64_of(std::string_view bytes) {
-  std::string text(sodium_base64_encoded_len(bytes.size(), kBase64), '\0');
-  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
-                    bytes.size(), kBase64);
-  text.pop_back();  // the terminator
-  return text;
-}
-
-Result<std::string> bytes_of_base64(std::string_view text) {
-  std::string bytes(text.size() / 4 * 3 + 3, '\0');
-  std::size_t size = 0;
-  const int failed = sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(),
-                                       text.data(), text.size(), nullptr, &size, nullptr, kBase64);
-  if (failed != 0) return Error(ErrorCode::kDamaged, "the payload is not base64");
-  bytes.resize(size);
-  return bytes;
-}
 
 // Only what reads back byte for byte.
 bool is_plain_json(std::string_view payload) {
@@ -52,7 +32,7 @@ void write_payload(JsonWriter& out, const Record& record) {
   } else if (!find_bad_utf8(record.payload)) {
     out.key("text").string(record.payload);
   } else {
-    out.key("base64").string(base64_of(record.payload));
+    out.key("base64").string(to_base64(record.payload));
   }
 }
 
@@ -89,7 +69,9 @@ Result<void> read_payload(JsonReader& in, RecordItem& item) {
     return {};
   }
   if (const Json* bytes = in.optional("base64"); bytes != nullptr && bytes->as_string() != nullptr) {
-    TERTULIA_TRY_AS(item.record.payload, bytes_of_base64(*bytes->as_string()));
+    std::optional<std::string> payload = from_base64(*bytes->as_string());
+    if (!payload) return Error(ErrorCode::kDamaged, "the payload is not base64");
+    item.record.payload = *std::move(payload);
     return {};
   }
   item.record.payload = in.required_string("text");

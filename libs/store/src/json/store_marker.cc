@@ -12,7 +12,7 @@ namespace tertulia {
 namespace {
 
 constexpr std::string_view kFormat = "tertulia JSON store";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kFormatVersion = 1;
 
 // True if the marker is there.
 Result<bool> check_marker(FileSystem& files, const Path& directory) {
@@ -28,14 +28,15 @@ Result<bool> check_marker(FileSystem& files, const Path& directory) {
   const bool is_whole = is_whole_document(kFormat, *text);
   // A newer version may seal its marker otherwise; what it says of itself comes first.
   if (format != nullptr && *format == Json(kFormat) && version != nullptr && version->as_int() != nullptr &&
-      *version->as_int() > kVersion && is_whole) {
+      *version->as_int() > kFormatVersion && is_whole) {
     return Error(ErrorCode::kNeedsVersion, "the store has format " + std::to_string(*version->as_int()) +
-                                               ", this program knows format " + std::to_string(kVersion) +
+                                               ", this program knows format " +
+                                               std::to_string(kFormatVersion) +
                                                "; open it with a newer Tertulia")
         .with("format", *version->as_int());
   }
   if (!is_whole || format == nullptr || *format != Json(kFormat) || version == nullptr ||
-      *version != Json(kVersion)) {
+      *version != Json(kFormatVersion)) {
     return Error(ErrorCode::kDamaged, std::string(kMarkerFile) + " is damaged; nothing was changed")
         .with("record", std::string(kMarkerFile));
   }
@@ -84,7 +85,7 @@ Result<void> initialise_store_directory(FileSystem& files, const Path& directory
   if (has_marker) return {};
   TERTULIA_TRY(files.make_directory(directory / kSessionsDirectory));
   TERTULIA_TRY(files.sync_directory(directory));
-  const JsonObject marker{{"format", kFormat}, {"version", kVersion}};
+  const JsonObject marker{{"format", kFormat}, {"version", kFormatVersion}};
   return write_file_atomically(files, directory / kMarkerFile, sealed_document(kFormat, marker));
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tertulia/conversation/json_forms.h"
+#include "tertulia/store/micros.h"
 
 #include "checked_text.h"
 #include "names.h"
@@ -16,9 +17,6 @@ constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
 
 // Our own forms, written by ourselves a moment ago: they always read back.
 Json parsed(const std::string& text) { return *parse_json(text, kFormLimits); }
-
-std::int64_t micros(Time time) { return time.time_since_epoch().count(); }
-Time time_of(std::int64_t micros) { return Time(Duration(micros)); }
 
 std::uint64_t required_count(JsonReader& in, std::string_view key) {
   return static_cast<std::uint64_t>(in.required_int(key, 0, kLargest));

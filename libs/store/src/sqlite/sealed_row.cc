@@ -11,7 +11,7 @@ namespace tertulia {
 
 namespace {
 
-constexpr char kVersion = 1;
+constexpr char kRowVersion = 1;
 constexpr std::size_t kHeader = 6;
 constexpr std::size_t kNonce = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES;
 constexpr std::size_t kTag = crypto_aead_xchacha20poly1305_ietf_ABYTES;
@@ -59,7 +59,7 @@ DataKey make_data_key(Random& random) {
 std::string seal_row(std::string_view place, std::string_view content, const DataKey& key, Random& random) {
   std::string out;
   out.reserve(kHeader + content.size() + (key != nullptr ? kNonce + kTag : 0));
-  out.push_back(kVersion);
+  out.push_back(kRowVersion);
   out.push_back(key != nullptr ? '\1' : '\0');
   out.resize(kHeader);
   if (key != nullptr) {
@@ -77,7 +77,7 @@ Result<std::string_view> open_row(std::string_view place, std::string_view store
   if (stored.size() < kHeader || ByteReader(stored.substr(2)).u32() != sum_of(place, stored)) {
     return Error(ErrorCode::kDamaged, "the checksum does not fit");
   }
-  if (stored[0] != kVersion) return Error(ErrorCode::kNeedsVersion, "written by a newer version");
+  if (stored[0] != kRowVersion) return Error(ErrorCode::kNeedsVersion, "written by a newer version");
   const std::string_view body = stored.substr(kHeader);
   if (stored[1] == 0) return body;
   if (key == nullptr) return Error(ErrorCode::kNotPermitted, "its key is not there any more");

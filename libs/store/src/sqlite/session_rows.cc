@@ -130,9 +130,6 @@ Result<JsonText> json_of(std::string_view text) {
 
 }  // namespace
 
-Time time_of(std::int64_t microseconds) { return Time(Duration(microseconds)); }
-std::int64_t micros(Time time) { return time.time_since_epoch().count(); }
-
 std::string turn_name(const BranchId& branch, std::uint64_t turn) {
   return "turn " + std::to_string(turn) + " of branch '" + branch.text() + "'";
 }

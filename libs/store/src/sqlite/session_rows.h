@@ -10,6 +10,7 @@
 
 #include "tertulia/base/result.h"
 #include "tertulia/store/commit_rules.h"
+#include "tertulia/store/micros.h"
 
 #include "connection.h"
 #include "sealed_row.h"
@@ -83,8 +84,5 @@ Result<TurnHeader> open_turn_header(std::int64_t row, std::string_view data, con
 // An error of a row as one of its session, where it says that something is damaged.
 Error in_session(Error error, const SessionKey& key, const std::string& record);
 std::string turn_name(const BranchId& branch, std::uint64_t turn);
-
-Time time_of(std::int64_t microseconds);
-std::int64_t micros(Time time);
 
 }  // namespace tertulia

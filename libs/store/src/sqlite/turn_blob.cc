@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "tertulia/store/micros.h"
+
 #include "bytes.h"
 #include "packing.h"
 
@@ -62,15 +64,13 @@ void put_tool_call(std::string& out, const ToolCallRecord& call, const ToolParts
   put_varint(out, output);
   if (output == 0) put_text(out, call.output);
   put_text(out, call.error);
-  put_u64(out, static_cast<std::uint64_t>(call.called_at.time_since_epoch().count()));
+  put_u64(out, static_cast<std::uint64_t>(micros(call.called_at)));
   put_u64(out, static_cast<std::uint64_t>(call.duration.count()));
   out.push_back(static_cast<char>(call.tool_class));
   out.push_back(static_cast<char>(call.approval));
   out.push_back(static_cast<char>(call.outcome));
   put_text(out, call.extra.text());
 }
-
-Time time_of(std::uint64_t microseconds) { return Time(Duration(static_cast<std::int64_t>(microseconds))); }
 
 template <class Id>
 Id id_of(std::string_view bytes) {
@@ -110,7 +110,7 @@ Result<ToolCallRecord> read_tool_call(ByteReader& in, const ToolParts& parts) {
   if (output > parts.results.size()) return malformed("tool calls");
   call.output = std::string(output == 0 ? in.text() : parts.results[output - 1].text);
   call.error = std::string(in.text());
-  call.called_at = time_of(in.u64());
+  call.called_at = time_of(static_cast<std::int64_t>(in.u64()));
   call.duration = Duration(static_cast<std::int64_t>(in.u64()));
   TERTULIA_TRY_AS(call.tool_class, enum_of(in, ToolClass::kUnsafe));
   TERTULIA_TRY_AS(call.approval, enum_of(in, Approval::kExpired));
@@ -126,7 +126,7 @@ TurnHeader read_header(ByteReader& in) {
   header.first_index = in.varint();
   header.state_turn = in.varint();
   header.turn = id_of<TurnId>(in.take(16));
-  header.time = time_of(in.u64());
+  header.time = time_of(static_cast<std::int64_t>(in.u64()));
   header.messages = in.varint();
   return header;
 }
@@ -144,7 +144,7 @@ void put_head(std::string& out, std::string_view block, Time commit) {
   out.append(block, kKindsAt, kKindBytes);
   out.append(block, kIdAt, 16);
   const std::uint64_t later =
-      ByteReader(block.substr(kTimeAt)).u64() - static_cast<std::uint64_t>(commit.time_since_epoch().count());
+      ByteReader(block.substr(kTimeAt)).u64() - static_cast<std::uint64_t>(micros(commit));
   put_varint(out, later << 1U ^ (later >> 63U != 0 ? UINT64_MAX : 0));
   put_varint(out, ByteReader(block.substr(kTokensAt)).u32());
 }
@@ -157,8 +157,7 @@ std::uint64_t read_head(ByteReader& in, Time commit, std::string& block) {
   block.append(in.take(kKindBytes));
   block.append(in.take(16));
   const std::uint64_t later = in.varint();
-  put_u64(block,
-          (later >> 1U ^ (0 - (later & 1U))) + static_cast<std::uint64_t>(commit.time_since_epoch().count()));
+  put_u64(block, (later >> 1U ^ (0 - (later & 1U))) + static_cast<std::uint64_t>(micros(commit)));
   put_u32(block, static_cast<std::uint32_t>(in.varint()));
   return in.ok() ? size - kHeadBytes : 0;
 }
@@ -225,7 +224,7 @@ std::string encode_turn(const TurnHeader& header, const AppendTurn& append, std:
   put_varint(out, header.state_turn);
   const std::array<std::uint8_t, 16> id = append.turn.id().uuid().bytes();
   out.append(reinterpret_cast<const char*>(id.data()), id.size());
-  put_u64(out, static_cast<std::uint64_t>(header.time.time_since_epoch().count()));
+  put_u64(out, static_cast<std::uint64_t>(micros(header.time)));
   put_varint(out, append.turn.messages().size());
   for (const Message& message : append.turn.messages()) put_head(out, message.block(), header.time);
   return out.append(texts);

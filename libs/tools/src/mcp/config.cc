@@ -10,10 +10,10 @@
 namespace tertulia {
 namespace {
 
-constexpr std::size_t kNameBytes = 32;
+constexpr std::size_t kServerNameBytes = 32;
 
 bool is_name(std::string_view name) {
-  return !name.empty() && name.size() <= kNameBytes && std::ranges::all_of(name, [](char c) {
+  return !name.empty() && name.size() <= kServerNameBytes && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
 }
@@ -46,7 +46,7 @@ class Reader {
     McpConfig config{.name = std::string(name)};
     if (!is_name(name))
       return Error(ErrorCode::kBadConfig, in_quotes(where_) + ": the name of an MCP server has 1 to " +
-                                              std::to_string(kNameBytes) +
+                                              std::to_string(kServerNameBytes) +
                                               " of the characters A-Z, a-z, 0-9, '_' and '-'")
           .with("param", where_);
     const JsonObject* object = table.as_object();

@@ -14,7 +14,7 @@
 namespace tertulia {
 namespace {
 
-constexpr std::size_t kNameBytes = 64;
+constexpr std::size_t kToolNameBytes = 64;
 constexpr std::size_t kDescriptionBytes = 16 * 1024;
 
 // FNV-1a: stable across programs and runs, since names are written into transcripts.
@@ -38,7 +38,7 @@ std::string plain_name(std::string_view server, std::string_view tool) {
 
 std::string hashed_name(std::string name, std::string_view tool) {
   const std::string end = "_" + hash_of(tool);
-  name.resize(std::min(name.size(), kNameBytes - end.size()));
+  name.resize(std::min(name.size(), kToolNameBytes - end.size()));
   return name + end;
 }
 
@@ -88,7 +88,7 @@ std::vector<std::string> scoped_names(std::string_view server, const std::vector
   for (const std::string& tool : tools) {
     std::string name = plain_name(server, tool);
     const bool exact = name.ends_with("__" + tool);
-    if (name.size() > kNameBytes || (uses[name] > 1 && !exact)) name = hashed_name(std::move(name), tool);
+    if (name.size() > kToolNameBytes || (uses[name] > 1 && !exact)) name = hashed_name(std::move(name), tool);
     names.push_back(std::move(name));
   }
   return names;
