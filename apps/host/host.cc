@@ -88,7 +88,7 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
   TERTULIA_TRY(host->open_memory(config, options));
   TERTULIA_TRY_AS(host->engine_,
                   Engine::open({.store = host->store_, .env = options.env, .recover = options.recover}));
-  host->mcp_ = std::make_unique<McpPool>(options.environment);
+  host->mcp_ = std::make_unique<McpPool>(options.environment, Engine::elicitations(host->engine_));
   host->make_agents();
   if (options.reap) host->reaper_ = std::make_unique<Reaper>(host->memory_);
   if (options.serve) TERTULIA_TRY(host->open_desks());

@@ -18,6 +18,7 @@ McpPool::~McpPool() {
 void McpPool::add(const McpConfig& config) {
   McpOptions options;
   options.environment = environment_;
+  options.questions = questions_;
   options.listeners.on_tools_changed = [this, name = config.name] { publish(name); };
   MutexLock lock(mutex_);
   if (!entries_.contains(config.name)) {

@@ -14,7 +14,9 @@ namespace tertulia {
 // Concurrency: any thread.
 class McpPool {
  public:
-  explicit McpPool(Environment environment) : environment_(std::move(environment)) {}
+  // `questions` is asked what servers want to know in the middle of a call.
+  McpPool(Environment environment, std::shared_ptr<McpQuestions> questions)
+      : environment_(std::move(environment)), questions_(std::move(questions)) {}
   ~McpPool();
   McpPool(const McpPool&) = delete;
   McpPool& operator=(const McpPool&) = delete;
@@ -42,6 +44,7 @@ class McpPool {
   void publish(const std::string& name);
 
   const Environment environment_;
+  const std::shared_ptr<McpQuestions> questions_;
   mutable Mutex mutex_;
   std::map<std::string, Entry> entries_ TERTULIA_GUARDED_BY(mutex_);
   std::vector<std::string> warnings_ TERTULIA_GUARDED_BY(mutex_);

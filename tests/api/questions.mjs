@@ -1,31 +1,10 @@
 // questions.mjs PROGRAM: what a call wants to know while it runs, answered through the server and through the program.
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { check, equal, folder, program, provider, run, Server, test, until } from './support.mjs';
-
-// An MCP server whose only tool asks for a day before it books it.
-const asking = `
-import { createInterface } from 'node:readline';
-const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
-let call;
-for await (const line of createInterface({ input: process.stdin })) {
-  const { id, method, params, result } = JSON.parse(line);
-  if (method === 'initialize')
-    send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'desk', version: '1' } } });
-  if (method === 'tools/list') send({ id, result: { tools: [{ name: 'book', description: 'Books a table.', inputSchema: { type: 'object' } }] } });
-  if (method === 'tools/call') {
-    call = id;
-    const requestedSchema = { type: 'object', properties: { day: { type: 'string' } }, required: ['day'] };
-    send({ id: 'asked', method: 'elicitation/create', params: { message: 'Which day?', requestedSchema } });
-  }
-  if (id === 'asked') send({ id: call, result: { content: [{ type: 'text', text: result.action + ' ' + (result.content?.day ?? 'nothing') }] } });
-}
-`;
+import { fileURLToPath } from 'node:url';
+import { check, equal, program, provider, run, Server, test, until } from './support.mjs';
 
 async function start() {
-  const file = join(folder(), 'desk.mjs');
-  writeFileSync(file, asking);
+  const file = fileURLToPath(new URL('../support/asking_mcp_server.mjs', import.meta.url));
   const model = await provider(({ messages, tools }) => {
     const last = messages.at(-1);
     if (last.role === 'tool') return [`It says: ${last.content}`];

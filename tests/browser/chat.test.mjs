@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
 import { answered, answers, live, open, questions, say } from './page.mjs';
 
 export default {
@@ -213,6 +214,24 @@ export default {
     await one.locator('.tool-facts', { hasText: 'permission: once' }).waitFor();
   },
 
+  async 'what a server wants to know is filled in where its tool runs'({ base, model, window }) {
+    const page = await (await window()).tab();
+    model.plan({ calls: [{ name: 'desk__book', arguments: {} }] }, 'It is booked.');
+    await open(page, base);
+    await say(page, 'Book a table');
+    await page.getByRole('button', { name: 'Allow once' }).click();
+    const form = page.getByRole('form', { name: 'desk__book wants to know something' });
+    await form.getByText('Which day?').waitFor();
+    await form.getByRole('button', { name: 'Answer', exact: true }).click();
+    await form.getByLabel('day').fill('Monday');
+    await form.getByLabel('people').fill('4');
+    await form.getByLabel('people').press('Enter');
+    await answered(page, 'It is booked.');
+    assert.equal(await form.count(), 0);
+    await page.getByRole('region', { name: 'Tool desk__book' }).getByRole('button').first().click();
+    await page.locator('.tool-text', { hasText: 'Result' }).getByText('accept Monday 4').waitFor();
+  },
+
   async 'a denied tool does not run, and the answer goes on'({ base, model, window }) {
     const page = await (await window()).tab();
     model.plan({ calls: [{ name: 'calculator', arguments: { expression: '6*7' } }] }, 'Then not.');
@@ -342,3 +361,11 @@ export default {
     assert.ok(JSON.stringify(model.asked.at(-1).messages).includes('In French, please'));
   },
 };
+
+// Goes on where the table of the agent ends.
+const desk = `tools = ["mcp.desk"]
+[mcp.desk]
+command = "${process.execPath}"
+args = ["${fileURLToPath(new URL('../support/asking_mcp_server.mjs', import.meta.url))}"]
+`;
+export const settings = { 'what a server wants to know is filled in where its tool runs': desk };

@@ -50,6 +50,7 @@ const replies = {
     first: [{ call: ['calculator', { expression: '2 * 21' }] }, { call: ['write_file', { path: 'no.txt', content: 'x' }] }],
     then: [{ text: ['One of two was done.'] }],
   },
+  'Book a table': { first: [{ call: ['desk__book', {}] }], then: [{ text: ['It is booked.'] }] },
   'Tell a story': { first: [{ text: ['Once upon', ' a time'] }, { hold: 'the story' }, { text: [' it ended.'] }] },
   'Count slowly': { first: [{ call: ['run_program', { program: 'sleep', arguments: ['3600'] }] }], then: [{ text: ['It is over.'] }] },
 };
@@ -83,6 +84,13 @@ programs = ["/usr/bin/sleep"]
 model = "local"
 tools = ["calculator", "files", "process"]
 permissions = { tools = { run_program = "allow" } }
+[agents.asking]
+model = "local"
+tools = ["mcp.desk"]
+permissions = { unsafe = "allow" }
+[mcp.desk]
+command = "${process.execPath}"
+args = ["${resolve(dirname(fileURLToPath(import.meta.url)), '../support/asking_mcp_server.mjs')}"]
 `);
     this.screens = [];
   }
@@ -197,6 +205,39 @@ const stories = {
     await chat.until((text) => said('One of two was done.')(text) && text.split('One of two').length > 2);
     chat.say('/tools');
     compare('tools', (await chat.until(/write_file +unsafe +deny[^]*\n›$/)).split('› /tools\n')[1]);
+  },
+
+  async what_a_server_wants_to_know_is_typed(world) {
+    for (const [session, words] of [['wanted', []], ['wanted-plainly', ['--no-color']]]) {
+      const chat = world.chat(['--session', session, '--agent', 'asking', ...words]);
+      await chat.until(/\n›$/);
+      chat.say('Book a table');
+      await chat.until(/Which day\?[^]*day:/);
+      chat.key('Enter');                 // it must be said
+      await chat.until(/day – not that:/);
+      chat.type('Monde');
+      chat.key('BSpace');
+      chat.type('ay');
+      await chat.until(/day – not that: Monday/);
+      chat.key('Enter');
+      await chat.until(/people \(a number; may be empty\):/);
+      chat.type('many');
+      chat.key('Enter');
+      await chat.until(/people .* – not that:/);
+      chat.type('4');
+      if (session === 'wanted') compare('elicitation', await chat.until(/not that: 4/));
+      chat.key('Enter');
+      await chat.until(said('It is booked.'));
+      assert.match(chat.text(), /accept Monday 4/);
+      chat.say('Book a table');
+      await chat.until((text) => text.split('Which day?').length > 2);
+      chat.key('Escape');
+      await chat.until(/decline nothing[^]*It is booked\.[^]*\n›$/);
+      chat.key('C-d');
+      await chat.until('[exit 0]');
+    }
+    const piped = await world.pipe(['chat', '--session', 'wanted-nowhere', '--agent', 'asking', 'Book a table']);
+    assert.equal(piped.out, 'It is booked.\n');
   },
 
   async branches_undo_retry_and_context(world) {

@@ -16,6 +16,7 @@
 
 #include "exit_code.h"
 #include "line_editor.h"
+#include "question_form.h"
 
 namespace tertulia::cli {
 namespace {
@@ -158,7 +159,14 @@ class Follower {
     if (!options_.person) return;
     question_ = event.call_id;
     QuietKeyboard::forget();
-    view_.ask(event, choices_line(options_.colour));
+    form_.reset();
+    const Json data = event.data.value();
+    const JsonObject* object = data.as_object();
+    if (object != nullptr && object->find("text") != nullptr) {
+      const Json* schema = object->find("schema");
+      form_.emplace(schema != nullptr ? *schema : Json());
+    }
+    view_.ask(event, form_ ? form_->prompt() : choices_line(options_.colour));
   }
 
   Mailbox::Letter wait() {
@@ -173,21 +181,39 @@ class Follower {
     }
   }
 
+  void give(Answer answer, std::string_view words) {
+    const Result<void> given = engine_.answer(key_, question_, std::move(answer));
+    view_.answered(given ? std::string(words) : given.error().message());
+    question_.clear();
+    answered_ = std::chrono::steady_clock::now();
+  }
+
+  // What a server wants to know is typed; everything that waits is taken, so that a paste is shown once.
+  void fill_form() {
+    while (const std::optional<char> key = QuietKeyboard::key()) {
+      switch (form_->key(*key)) {
+        case QuestionForm::Step::kMore:
+          continue;
+        case QuestionForm::Step::kDone:
+          return give({.choice = Answer::Choice::kOutput, .output = form_->output()}, "answered");
+        case QuestionForm::Step::kRefused:
+          return give({.choice = Answer::Choice::kDeny}, "not answered");
+      }
+    }
+    view_.typed(form_->prompt());
+  }
+
   void answer() {
+    if (form_) return fill_form();
     const std::optional<char> key = QuietKeyboard::key();
     if (!key) return;
-    const auto now = std::chrono::steady_clock::now();
     const bool is_enter = *key == '\r' || *key == '\n';
-    if (is_enter && answered_ && now - *answered_ < kStrayEnter) return;
+    if (is_enter && answered_ && std::chrono::steady_clock::now() - *answered_ < kStrayEnter) return;
     // Enter, Escape and Ctrl-D are a no, which is what a terminal that has gone away says too.
     const char meant = is_enter || *key == '\x1b' || *key == '\4' ? 'n' : *key;
     for (const Choice& choice : kChoices) {
       if (choice.key != (meant | 0x20)) continue;
-      const Result<void> given = engine_.answer(key_, question_, {.choice = choice.choice});
-      view_.answered(given ? std::string(choice.words) : given.error().message());
-      question_.clear();
-      answered_ = now;
-      return;
+      return give({.choice = choice.choice}, choice.words);
     }
   }
 
@@ -198,6 +224,8 @@ class Follower {
   std::shared_ptr<Mailbox> box_ = std::make_shared<Mailbox>();
   // The id of what is asked now; empty if nothing is.
   std::string question_;
+  // If it is to be typed.
+  std::optional<QuestionForm> form_;
   // When a key answered last.
   std::optional<std::chrono::steady_clock::time_point> answered_;
 };

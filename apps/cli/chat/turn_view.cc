@@ -57,6 +57,13 @@ std::string note_of(const Event& event) {
   }
 }
 
+// What a running call wants to know; empty for a question whether it may run.
+std::string wanted_by(const Event& event) {
+  const Json data = event.data.value();
+  const Json* text = data.as_object() != nullptr ? data.as_object()->find("text") : nullptr;
+  return text != nullptr && text->as_string() != nullptr ? *text->as_string() : "";
+}
+
 class JsonView final : public TurnView {
  public:
   explicit JsonView(const Output& out) : out_(out) {}
@@ -89,13 +96,22 @@ class PlainView final : public TurnView {
   void ask(const Event& event, const std::string& choices) override {
     const Json data = event.data.value();
     const Json* arguments = data.as_object() != nullptr ? data.as_object()->find("arguments") : nullptr;
-    note("  ? " + one_line(event.name) + " wants to run");
+    const std::string wanted = wanted_by(event);
+    note("  ? " + (wanted.empty() ? one_line(event.name) + " wants to run" : one_line(wanted)));
     if (arguments != nullptr) {
       for (const std::string& line : argument_lines(*arguments, 79, Output{})) note(line);
     }
     note("    " + choices);
   }
-  void answered(const std::string& words) override { note("    " + words); }
+  void typed(const std::string& line) override {
+    const std::size_t before = std::exchange(typed_width_, display_width(line));
+    std::cerr << "\r    " << line << std::string(before > typed_width_ ? before - typed_width_ : 0, ' ')
+              << std::flush;
+  }
+  void answered(const std::string& words) override {
+    if (std::exchange(typed_width_, 0) > 0) std::cerr << "\n";
+    note("    " + words);
+  }
   void end() override { close_line(); }
 
  private:
@@ -110,6 +126,8 @@ class PlainView final : public TurnView {
   const Output& out_;
   const bool notes_;
   bool line_open_ = false;
+  // Of what is being typed; 0: nothing is.
+  std::size_t typed_width_ = 0;
   std::map<std::uint64_t, std::string> arguments_;
 };
 
@@ -178,8 +196,18 @@ class RichView final : public TurnView {
     draw();
   }
 
+  void typed(const std::string& line) override {
+    choices_ = line;
+    draw();
+  }
+
   void answered(const std::string& words) override {
     if (!std::exchange(asking_, false)) return;
+    if (const std::string wanted = wanted_by(question_); !wanted.empty()) {
+      keep({"  " + out_.styled(Style::kAccent, "?") + " " + fit(one_line(wanted), screen_.width() / 2) +
+            out_.styled(Style::kDim, " · " + words)});
+      return draw();
+    }
     const RunningTool* tool = running(question_.index);
     const std::string line = "  " + out_.styled(Style::kAccent, "?") + " " +
                              out_.styled(Style::kBold, one_line(question_.name)) + "  " +
@@ -262,6 +290,12 @@ class RichView final : public TurnView {
   }
 
   void add_question(std::vector<std::string>& lines) {
+    if (const std::string wanted = wanted_by(question_); !wanted.empty()) {
+      lines.push_back("  " + out_.styled(Style::kAccent, "?") + " " + one_line(wanted) +
+                      out_.styled(Style::kDim, " (Escape: no answer)"));
+      lines.push_back("    " + choices_);
+      return;
+    }
     const Json data = question_.data.value();
     const JsonObject* object = data.as_object();
     const Json* kind = object != nullptr ? object->find("class") : nullptr;

@@ -63,7 +63,8 @@ Result<Count> count_file(const std::string& name, const Tokenizer& tokenizer, bo
   return count;
 }
 
-void show(const Output& out, const std::vector<Count>& counts, const Tokenizer& tokenizer, bool with_ids) {
+void show_counts(const Output& out, const std::vector<Count>& counts, const Tokenizer& tokenizer,
+                 bool with_ids) {
   std::size_t total = 0;
   std::vector<std::vector<std::string>> rows;
   for (const Count& count : counts) {
@@ -82,8 +83,8 @@ void show(const Output& out, const std::vector<Count>& counts, const Tokenizer& 
   }
 }
 
-void show_json(const Output& out, const std::vector<Count>& counts, const Tokenizer& tokenizer,
-               bool with_ids) {
+void show_counts_as_json(const Output& out, const std::vector<Count>& counts, const Tokenizer& tokenizer,
+                         bool with_ids) {
   for (const Count& count : counts) {
     JsonObject object{{"file", count.name},
                       {"tokens", std::uint64_t{count.tokens}},
@@ -106,7 +107,7 @@ Result<void> count_tokens(const TokensOptions& options, const Output& out) {
     TERTULIA_TRY_AS(Count count, count_file(file, *tokenizer, options.ids));
     counts.push_back(std::move(count));
   }
-  (out.json ? show_json : show)(out, counts, *tokenizer, options.ids);
+  (out.json ? show_counts_as_json : show_counts)(out, counts, *tokenizer, options.ids);
   return {};
 }
 

@@ -8,6 +8,7 @@ import { shortDuration } from '../shared/words.ts';
 import type { Conversation } from './state/conversation.ts';
 import { trying } from './state/place.ts';
 import { server } from './state/server.ts';
+import { Wanted } from './wanted.tsx';
 
 const kOutcomes: Record<string, string> = {
   ok: 'done',
@@ -43,7 +44,8 @@ export function ToolCard({ here, block, turn }: { here: Conversation; block: Too
         </span>
         <Icon name={open ? 'down' : 'right'} size={16} />
       </button>
-      {block.asked && turn && block.call !== undefined && <Permission here={here} block={block} turn={turn} call={block.call} />}
+      {block.asked && turn && block.call !== undefined && !block.wanted && <Permission here={here} block={block} turn={turn} call={block.call} />}
+      {block.asked && turn && block.wanted && <Wanted key={block.wanted.part} here={here} block={block} turn={turn} />}
       {open && (
         <div class="tool-body">
           <ToolText title="Arguments" text={pretty(block.args)} />

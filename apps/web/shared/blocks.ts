@@ -13,6 +13,8 @@ export interface ToolBlock {
   output?: string;
   // A person is asked, and has not answered yet.
   asked?: boolean;
+  // The call runs, and its server wants to know something: which question of the call, and what it looks like.
+  wanted?: { part: string; text: string; schema?: unknown };
   approval?: string;
   startedAt?: number;
   endedAt?: number;

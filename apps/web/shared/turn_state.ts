@@ -122,9 +122,14 @@ function finishedTool(tool: ToolBlock, event: TurnEvent): ToolBlock {
 
 // What would run; or what a server of tools wants to know.
 function askedTool(tool: ToolBlock, event: TurnEvent): ToolBlock {
-  const asked = event.data as { arguments?: unknown; text?: string } | undefined;
-  const args = asked?.arguments === undefined ? (asked?.text ?? tool.args) : JSON.stringify(asked.arguments);
-  return { ...tool, asked: true, args };
+  const asked = event.data as { arguments?: unknown; text?: string; schema?: unknown } | undefined;
+  if (asked?.text !== undefined) {
+    // Its id is turn/call/part.
+    const part = event.call_id?.split('/')[2] ?? '';
+    return { ...tool, asked: true, wanted: { part, text: asked.text, schema: asked.schema } };
+  }
+  const args = asked?.arguments === undefined ? tool.args : JSON.stringify(asked.arguments);
+  return { ...tool, asked: true, args, wanted: undefined };
 }
 
 // Calls are numbered over the turn. A call that was not announced, as when a turn is resumed behind its model

@@ -61,6 +61,17 @@ test('a question is open until it is answered', () => {
   assert.deepEqual(openQuestions(applyEvent(asked, event(2, 'permission_given', { index: 0, name: 'once' }))), []);
 });
 
+test('what a server wants to know is kept apart from what its tool was given', () => {
+  const schema = { type: 'object', properties: { day: { type: 'string' } } };
+  const asked = play(
+    event(0, 'tool_call_started', { index: 0, name: 'book', call_id: 'c' }),
+    event(1, 'tool_call_arguments', { index: 0, call_id: 'c', text: '{"people":2}' }),
+    event(2, 'permission_asked', { index: 0, name: 'elicitation', call_id: 'turn/0/9f3c', data: { kind: 'elicitation', text: 'Which day?', schema } }),
+  );
+  const [tool] = openQuestions(asked);
+  assert.deepEqual([tool?.tool, tool?.args, tool?.wanted], ['book', '{"people":2}', { part: '9f3c', text: 'Which day?', schema }]);
+});
+
 test('a result of a call that was not announced makes its own card', () => {
   const turn = play(event(7, 'tool_call_result', { index: 3, name: 'add', call_id: 'c', text: '30' }));
   assert.equal(turn.blocks[0]?.kind === 'tool' && turn.blocks[0].tool, 'add');

@@ -215,9 +215,9 @@ export class Conversation {
     await asking(server.steer(this.id, turn, message));
   }
 
-  async answer(turn: string, call: number, choice: Choice): Promise<void> {
+  async answer(turn: string, call: number | string, choice: Choice, output?: string): Promise<void> {
     try {
-      await asking(server.answer(this.id, turn, call, choice));
+      await asking(server.answer(this.id, turn, call, choice, output === undefined ? undefined : { output }));
     } catch (problem) {
       // Somebody was quicker, in another tab perhaps. The stream tells what they said.
       if ((problem as TertuliaError).code !== 'no_question') throw problem;
