@@ -32,7 +32,7 @@ Error bad_name(std::string_view name) {
 
 Result<std::vector<CollectionId>> collections_of(Store& store, const TenantId& tenant, const OwnerId& owner) {
   std::vector<CollectionId> found;
-  SessionQuery query{.tenant = tenant, .owner = owner, .own_too = true, .limit = kItemPage};
+  SessionQuery query{.tenant = tenant, .owner = owner, .own = OwnSessions::kOnly, .limit = kItemPage};
   do {
     TERTULIA_TRY_AS(SessionPage page, list(store, query));
     for (const SessionSummary& session : page.sessions) {

@@ -89,7 +89,7 @@ IngestJobs::~IngestJobs() {
 // What an earlier process has left, of every tenant, in the order in which it came.
 void IngestJobs::recover() {
   std::vector<LivePtr> found;
-  SessionQuery query{.tenant = {}, .unfinished = true, .own_too = true, .limit = kJobPage};
+  SessionQuery query{.tenant = {}, .unfinished = true, .own = OwnSessions::kToo, .limit = kJobPage};
   do {
     Result<SessionPage> page = tertulia::list(store_, query);
     if (!page) {

@@ -86,7 +86,7 @@ Result<RunMarker> parse_marker(const SessionKey& runs, std::string_view text) {
 
 Result<std::vector<RunMarker>> read_markers(Store& store) {
   std::vector<RunMarker> markers;
-  SessionQuery query{.tenant = {}, .unfinished = true, .own_too = true, .limit = 1'000};
+  SessionQuery query{.tenant = {}, .unfinished = true, .own = OwnSessions::kToo, .limit = 1'000};
   do {
     TERTULIA_TRY_AS(SessionPage page, list(store, query));
     for (const SessionSummary& session : page.sessions) {

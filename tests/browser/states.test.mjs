@@ -51,9 +51,12 @@ const tests = {
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByRole('checkbox', { name: 'Enter sends' }).uncheck();
     await page.getByRole('button', { name: 'Done' }).click();
+    const field = page.getByRole('textbox', { name: 'Message', exact: true });
+    await field.fill('Half a thou');
     await page.reload();
     await page.getByRole('button', { name: 'Agent: Tutor' }).waitFor();
-    const field = page.getByRole('textbox', { name: 'Message', exact: true });
+    assert.equal(await field.inputValue(), 'Half a thou');
+    assert.equal(await page.title(), 'Teach me · Tertulia');
     await field.fill('Two');
     await field.press('Enter');
     await field.pressSequentially('lines');

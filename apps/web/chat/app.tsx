@@ -10,6 +10,7 @@ import { lazy } from './lazy.tsx';
 import { Sidebar, sidebarOpen } from './sidebar.tsx';
 import { conversation, newConversation, page } from './state/place.ts';
 import { keyWanted, reachable } from './state/server.ts';
+import { sessions, titleOf } from './state/session_list.ts';
 import { dismiss, toasts } from './state/toasts.ts';
 
 const MemoryPage = lazy('Memory', () => import('./memory/memory_page.tsx').then((part) => part.MemoryPage));
@@ -22,6 +23,8 @@ window.addEventListener('offline', () => (online.value = false));
 export function App() {
   useShortcuts();
   const here = page.value;
+  const name = nameOfPlace();
+  useEffect(() => void (document.title = name ? `${name} · Tertulia` : 'Tertulia'), [name]);
   return (
     <div class="frame" data-sidebar={sidebarOpen.value} data-inspector={here === 'chat' && inspectorTab.value !== undefined}>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById('main')?.focus())}>
@@ -49,6 +52,14 @@ export function App() {
       </div>
     </div>
   );
+}
+
+// What the tab of the browser is called.
+function nameOfPlace(): string {
+  if (page.value !== 'chat') return page.value === 'memory' ? 'Memory' : 'Workflows';
+  const here = conversation.value;
+  const session = sessions.value.find(({ id }) => id === here?.id) ?? here?.session.value;
+  return session ? titleOf(session) : '';
 }
 
 function ConnectionBar() {
@@ -81,6 +92,7 @@ function useShortcuts(): void {
         inspectorTab.value = inspectorTab.value ? undefined : 'context';
       } else if (event.key === 'Escape' && !document.querySelector('dialog[open], [role=menu]')) {
         if (matchMedia('(max-width: 900px)').matches) sidebarOpen.value = false;
+        if (matchMedia('(max-width: 1150px)').matches) inspectorTab.value = undefined;
       }
     };
     window.addEventListener('keydown', pressed);

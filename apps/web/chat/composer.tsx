@@ -1,7 +1,8 @@
 // The place to write.
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
+import { asText, keep, readKept, tabStorage } from '../shared/storage.ts';
 import { FilesToSend } from './attachments.tsx';
 import { DropPlace } from './drop_place.tsx';
 import { Menu } from './menu.tsx';
@@ -13,7 +14,9 @@ import { agents } from './state/server.ts';
 import { changeSettings, settings } from './state/settings.ts';
 import { say } from './state/toasts.ts';
 
-export const draft = signal('');
+// Kept by the tab, so that what was half written is there after a reload.
+export const draft = signal(readKept(tabStorage, 'tertulia.draft', asText) ?? '');
+effect(() => keep(tabStorage, 'tertulia.draft', draft.value || undefined));
 
 const kTallest = 240;
 

@@ -12,7 +12,7 @@ namespace {
 
 // Sessions of an owner, the program's own too.
 Result<std::vector<SessionKey>> sessions_of(Store& store, const TenantId& tenant, const OwnerId& owner) {
-  SessionQuery query{.tenant = tenant, .owner = owner, .own_too = true, .limit = 1'000};
+  SessionQuery query{.tenant = tenant, .owner = owner, .own = OwnSessions::kToo, .limit = 1'000};
   std::vector<SessionKey> keys;
   do {
     TERTULIA_TRY_AS(SessionPage page, list(store, query));

@@ -65,7 +65,7 @@ class KnowledgeSource final : public ContextSource {
 
   // Those of all tenants that were used last; the others are read when they are first needed.
   Result<void> prepare() override {
-    SessionQuery query{.tenant = {}, .idle_since = Time::max(), .own_too = true, .limit = 1'000};
+    SessionQuery query{.tenant = {}, .idle_since = Time::max(), .own = OwnSessions::kOnly, .limit = 1'000};
     std::size_t prepared = 0;
     do {
       TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
@@ -98,7 +98,7 @@ class KnowledgeSource final : public ContextSource {
     std::size_t count = 0;
     TERTULIA_TRY_AS(const OwnerId everybody, OwnerId::parse("~shared"));
     for (const OwnerId& whose : {owner, everybody}) {
-      SessionQuery query{.tenant = tenant, .owner = whose, .own_too = true, .limit = 1'000};
+      SessionQuery query{.tenant = tenant, .owner = whose, .own = OwnSessions::kOnly, .limit = 1'000};
       do {
         TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
         for (const SessionSummary& session : page.sessions) {

@@ -361,7 +361,7 @@ bool erased_before_cut(const std::string& kind, std::uint64_t cut) {
   world.memory().erase_messages(EraseWorld::key(), both).value();
   EXPECT_EQ(trace_in(world.all_text()), "") << kind << ", cut after change " << cut;
   EXPECT_TRUE(verify(world.store()).value().problems.empty());
-  SessionQuery query{.tenant = EraseWorld::key().tenant, .own_too = true};
+  SessionQuery query{.tenant = EraseWorld::key().tenant, .own = OwnSessions::kToo};
   for (const SessionSummary& session : list(world.store(), query).value().sessions) {
     EXPECT_FALSE(session.key.session.text().starts_with("~erase.")) << "a copy was left";
   }

@@ -101,7 +101,7 @@ class EraseWorld {
   }
   std::string all_text() {
     std::string text;
-    SessionQuery query{.tenant = key().tenant, .own_too = true, .limit = 1'000};
+    SessionQuery query{.tenant = key().tenant, .own = OwnSessions::kToo, .limit = 1'000};
     for (const SessionSummary& session : list(*store_, query).value().sessions) text += all_text(session.key);
     return text;
   }

@@ -8,17 +8,18 @@ namespace tertulia {
 Result<std::vector<SessionKey>> inner_sessions(Store& store, const SessionKey& key) {
   std::vector<SessionKey> found{key};
   for (std::size_t i = 0; i < found.size(); ++i) {
+    // Everybody may write metadata; what is not the program's own belongs to nobody else.
     SessionQuery query{.tenant = key.tenant,
                        .owner = key.owner,
                        .metadata = {{std::string(kInsideOf), found[i].session.text()}},
-                       .own_too = true,
+                       .own = OwnSessions::kOnly,
                        .limit = 1'000};
     do {
       TERTULIA_TRY_AS(SessionPage page, list(store, query));
       for (SessionSummary& session : page.sessions) {
-        // Everybody may write metadata; what is not the program's own belongs to nobody else. A circle ends.
+        // A circle ends.
         const bool known = std::find(found.begin(), found.end(), session.key) != found.end();
-        if (is_own_session(session.key.session) && !known) found.push_back(std::move(session.key));
+        if (!known) found.push_back(std::move(session.key));
       }
       query.cursor = std::move(page.next);
     } while (!query.cursor.empty());

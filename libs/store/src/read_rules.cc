@@ -135,10 +135,16 @@ Result<void> check_query(const RecordQuery& query) {
   return check_limit(query.limit);
 }
 
+bool admits(const SessionQuery& query, const SessionId& session) {
+  const bool own = is_own_session(session);
+  if (query.own == OwnSessions::kOnly) return own;
+  return !own || query.unfinished || query.own == OwnSessions::kToo;
+}
+
 bool matches(const SessionQuery& query, const SessionSummary& summary) {
   if (!query.tenant.empty() && summary.key.tenant != query.tenant) return false;
   if (query.owner && summary.key.owner != *query.owner) return false;
-  if (!query.own_too && !query.unfinished && is_own_session(summary.key.session)) return false;
+  if (!admits(query, summary.key.session)) return false;
   if (query.idle_since && summary.last_activity >= *query.idle_since) return false;
   if (query.status && summary.status != *query.status) return false;
   return std::all_of(query.metadata.begin(), query.metadata.end(), [&](const JsonObject::Member& wanted) {

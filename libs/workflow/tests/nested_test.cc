@@ -240,12 +240,12 @@ TEST_F(NestedTest, AWorkflowInASessionOfItsOwnLeavesOnlyItsWordsAndGoesWithItsOw
   EXPECT_THAT(seen_by(model->requests().at(0)), ElementsAre("user: Please."));
   EXPECT_THAT(lines_of(outcome.snapshot.transcript), ElementsAre("user: Go.", "a: Please.", "team: Inside."));
   const auto sessions =
-      list(*store, {.tenant = key.tenant, .owner = key.owner, .own_too = true}).value().sessions;
+      list(*store, {.tenant = key.tenant, .owner = key.owner, .own = OwnSessions::kToo}).value().sessions;
   EXPECT_THAT(sessions, SizeIs(2));
   // Only the outer run is somebody's.
   EXPECT_THAT(workflows->list(key.tenant, key.owner).value(), SizeIs(1));
   ASSERT_TRUE(erase(*store, {.tenant = key.tenant, .owner = key.owner}));
-  EXPECT_THAT(list(*store, {.tenant = key.tenant, .own_too = true}).value().sessions, IsEmpty());
+  EXPECT_THAT(list(*store, {.tenant = key.tenant, .own = OwnSessions::kToo}).value().sessions, IsEmpty());
 }
 
 TEST_F(NestedTest, WhatIsInsideOfASessionGoesWithItHoweverDeep) {
@@ -271,7 +271,7 @@ TEST_F(NestedTest, WhatIsInsideOfASessionGoesWithItHoweverDeep) {
   sessions.save_session(own).value();
 
   const auto left = [&] {
-    return list(*store, {.tenant = key.tenant, .own_too = true}).value().sessions.size();
+    return list(*store, {.tenant = key.tenant, .own = OwnSessions::kToo}).value().sessions.size();
   };
   EXPECT_EQ(left(), 3 + 2 + 2 + 1U);
   EXPECT_TRUE(sessions.delete_session(SessionId::parse("by-node").value()).value());

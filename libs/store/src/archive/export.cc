@@ -208,7 +208,8 @@ Result<std::vector<SessionKey>> keys_in(Store& store, const ExportScope& scope) 
     }
     for (const SessionId& session : scope.sessions) keys.insert({scope.tenant, *scope.owner, session});
   } else {
-    SessionQuery query{.tenant = scope.tenant, .owner = scope.owner, .own_too = true, .limit = kMaxPage};
+    SessionQuery query{
+        .tenant = scope.tenant, .owner = scope.owner, .own = OwnSessions::kToo, .limit = kMaxPage};
     do {
       TERTULIA_TRY_AS(SessionPage page, list(store, query));
       for (SessionSummary& summary : page.sessions) keys.insert(std::move(summary.key));

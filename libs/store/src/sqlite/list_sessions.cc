@@ -64,6 +64,7 @@ Result<std::vector<SessionSummary>> newer_ones(Connection& connection, TenantKey
   std::vector<SessionSummary> found;
   for (const auto& [row, activity] : newer) {
     if (activity.key.tenant != query.tenant || (query.owner && activity.key.owner != *query.owner)) continue;
+    if (!admits(query, activity.key.session)) continue;
     TERTULIA_TRY_AS(std::optional<SessionSummary> there,
                     summary_at(connection, keys, row, activity.key, activity.last_activity));
     if (!there) continue;
@@ -117,14 +118,16 @@ Result<std::vector<Candidate>> candidates_everywhere(Connection& connection, con
   return found;
 }
 
-// What is to be said of a candidate; none if it has gone meanwhile.
+// What is to be said of a candidate; none if it has gone meanwhile or its name rules it out.
 Result<std::optional<SessionSummary>> summary_of_candidate(Connection& connection, TenantKeys& keys,
+                                                           const SessionQuery& query,
                                                            const Candidate& candidate,
                                                            const NewerActivities& newer) {
   TERTULIA_TRY_AS(Query select, connection.query(kNamed));
   TERTULIA_TRY_AS(const bool there, select.bind(candidate.row).step());
   if (!there) return std::optional<SessionSummary>();
   TERTULIA_TRY_AS(const SessionKey key, key_in(select));
+  if (!admits(query, key.session)) return std::optional<SessionSummary>();
   TERTULIA_TRY_AS(std::optional<SessionSummary> summary,
                   summary_at(connection, keys, candidate.row, key, candidate.last_activity));
   if (!summary) return summary;
@@ -155,7 +158,7 @@ Result<SessionPage> list_everywhere(Connection& connection, TenantKeys& keys, co
     const Time time = at->last_activity;
     for (; at != found.end() && at->last_activity == time; ++at) {
       TERTULIA_TRY_AS(std::optional<SessionSummary> summary,
-                      summary_of_candidate(connection, keys, *at, newer));
+                      summary_of_candidate(connection, keys, query, *at, newer));
       if (summary) moment.push_back(*std::move(summary));
     }
     std::ranges::sort(moment, {}, &SessionSummary::key);
@@ -205,6 +208,7 @@ Result<SessionPage> list_sessions(Connection& connection, TenantKeys& keys, cons
     if (!there) break;
     if (newer.contains(select.integer(0))) continue;
     TERTULIA_TRY_AS(const SessionKey key, key_in(select));
+    if (!admits(query, key.session)) continue;
     TERTULIA_TRY_AS(std::optional<SessionSummary> summary,
                     summary_at(connection, keys, select.integer(0), key, time_of(select.integer(4))));
     if (!summary || !matches(query, *summary)) continue;

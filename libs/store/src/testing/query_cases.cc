@@ -239,8 +239,12 @@ void other_queries(std::vector<StoreCase>& cases) {
                      t.create(Trial::key("spoken"));
                      SessionQuery query{.tenant = Trial::key("spoken").tenant};
                      t.expect(list(t.store(), query).value().sessions.size() == 1, "the other one alone");
-                     query.own_too = true;
+                     query.own = OwnSessions::kToo;
                      t.expect(list(t.store(), query).value().sessions.size() == 2, "both");
+                     query.own = OwnSessions::kOnly;
+                     const SessionPage own = list(t.store(), query).value();
+                     t.expect(own.sessions.size() == 1 && own.sessions[0].key == Trial::key("~memory"),
+                              "the program's own alone");
                    }});
   cases.push_back({"query", "idle sessions are found, of every tenant", [](Trial& t) {
                      SessionKey there = Trial::key("there");

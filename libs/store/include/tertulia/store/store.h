@@ -61,6 +61,9 @@ struct TurnRange {
   std::uint64_t end = UINT64_MAX;
 };
 
+// The sessions of the program's own, see is_own_session().
+enum class OwnSessions : std::uint8_t { kLeftOut, kToo, kOnly };
+
 struct SessionQuery {
   TenantId tenant;
   // None: every owner of the tenant.
@@ -73,8 +76,8 @@ struct SessionQuery {
   bool unfinished = false;
   // Only sessions in which nothing has happened since. The tenant may then be empty, too.
   std::optional<Time> idle_since{};
-  // Also the program's own, see is_own_session().
-  bool own_too = false;
+  // Unfinished ones are not left out.
+  OwnSessions own = OwnSessions::kLeftOut;
   // At most this many, 1 to 1,000.   Default: 50.
   std::size_t limit = 50;
   // SessionPage::next of the page before. Empty: from the start.

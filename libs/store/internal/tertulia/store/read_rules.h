@@ -46,6 +46,8 @@ Result<void> check_query(const RecordQuery& query);
 // kMissingField without tenant or owner: what is to be erased is always named.
 Result<void> check_scope(const EraseScope& scope);
 
+// What can be said by the name alone, before anything of a session is read.
+bool admits(const SessionQuery& query, const SessionId& session);
 bool matches(const SessionQuery& query, const SessionSummary& summary);
 // Everything but the session.
 bool matches(const RecordQuery& query, const Record& record);
