@@ -8,6 +8,9 @@ import { MessageRow } from './message_row.tsx';
 import type { Conversation } from './state/conversation.ts';
 import { aim } from './state/place.ts';
 
+// So long what is scrolled is what somebody wants, in milliseconds.
+const kWishLasts = 1_000;
+
 type Options = VirtualizerOptions<HTMLDivElement, HTMLElement>;
 
 function useVirtualizer(options: Pick<Options, 'count' | 'getScrollElement' | 'estimateSize' | 'getItemKey'>) {
@@ -49,6 +52,7 @@ export function Thread({ here }: { here: Conversation }) {
   // thought to be move it up as well: that is nobody's wish.
   const pinned = useRef(true);
   const wished = useRef(false);
+  const wishedAt = useRef(-Infinity);
   const top = useRef(0);
   const tall = useRef(0);
   const scrolled = () => {
@@ -64,7 +68,10 @@ export function Thread({ here }: { here: Conversation }) {
     tall.current = scrollHeight;
     setAtEnd(end);
   };
-  const wish = () => (wished.current = true);
+  const wish = () => {
+    wished.current = true;
+    wishedAt.current = performance.now();
+  };
 
   // Opens at the message that was aimed at, else at the end.
   useLayoutEffect(() => {
@@ -86,6 +93,11 @@ export function Thread({ here }: { here: Conversation }) {
   useLayoutEffect(() => {
     if (pinned.current && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [height, latest]);
+  // Rows that change their size are made up for by moving what is in sight, also after this: that is nobody's wish either.
+  useLayoutEffect(() => {
+    const resting = performance.now() - wishedAt.current > kWishLasts;
+    if (pinned.current && resting && box.current) box.current.scrollTop = box.current.scrollHeight;
+  });
 
   const items = virtualizer.getVirtualItems();
   const first = items[0]?.index ?? 0;

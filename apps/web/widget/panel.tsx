@@ -145,16 +145,25 @@ function Prose({ text, streaming }: { text: string; streaming: boolean }) {
 function Field({ visit, placeholder, focus }: { visit: Visit; placeholder: string; focus: boolean }) {
   const [text, setText] = useState('');
   const field = useRef<HTMLTextAreaElement>(null);
+  // Sent before the conversation is there, or before an answer has ended: it goes when it can, unless it is changed.
+  const [waits, setWaits] = useState(false);
   const busy = visit.live.value !== undefined;
+  const ready = !busy && visit.state.value === 'ready';
   useEffect(() => {
     if (focus) field.current?.focus();
   }, []);
   const send = () => {
-    const said = text.trim();
-    if (!said || busy || visit.state.value !== 'ready') return;
+    // Not `text`: somebody may be quicker than the next drawing.
+    const said = field.current!.value.trim();
+    if (!said) return;
+    setWaits(!ready);
+    if (!ready) return;
     setText('');
     void visit.say(said);
   };
+  useEffect(() => {
+    if (waits && ready) send();
+  }, [waits, ready]);
   return (
     <form onSubmit={(event) => (event.preventDefault(), send())}>
       <textarea
@@ -164,7 +173,10 @@ function Field({ visit, placeholder, focus }: { visit: Visit; placeholder: strin
         dir="auto"
         placeholder={placeholder}
         aria-label="Message"
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setWaits(false);
+        }}
         onKeyDown={(event) => {
           if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
             event.preventDefault();
