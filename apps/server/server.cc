@@ -1,5 +1,6 @@
 #include "server.h"
 
+#include <atomic>
 #include <utility>
 
 #include <boost/asio/ip/address.hpp>
@@ -118,7 +119,10 @@ struct Server::Parts {
         service(services, router, gate, keys, spending) {
     add_all_routes(router);
     services.draining = [this] { return service.draining(); };
-    services.connections = [this] { return http ? http->connections() : 0; };
+    services.connections = [this] {
+      const HttpServer* const now = serving;
+      return now == nullptr ? 0 : now->connections();
+    };
     services.admit_again = [this](const Principal& principal) { return service.admit_again(principal); };
     if (spans) {
       services.agents.find = [find =
@@ -146,6 +150,8 @@ struct Server::Parts {
   Router router;
   Gatekeeper gate;
   ApiService service;
+  // The same as `http` for its own threads, which answer requests before start() has put it there.
+  std::atomic<const HttpServer*> serving = nullptr;
   std::unique_ptr<HttpServer> http;
 };
 
@@ -155,6 +161,7 @@ Server::~Server() { let_go(); }
 
 void Server::let_go() {
   // Nothing comes in any more; what is being answered is finished while everything is still there.
+  parts_->serving = nullptr;
   parts_->http.reset();
   parts_->pool.reset();
   parts_->services.engine.reset();
@@ -188,6 +195,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
   // Runs that the last process left, from now on at the expense of those who began them.
   if (WorkflowDesk* desk = parts->services.desks.workflows) desk->recover();
   TERTULIA_TRY_AS(parts->http, HttpServer::start(options.http, parts->service, log.component("http")));
+  parts->serving = parts->http.get();
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
