@@ -91,13 +91,13 @@ Task<Result<OutcomePtr>> commit_turn(TurnWork& work, TurnStatus status, std::str
                   .finish = work.finish,
                   .reason = std::move(reason)});
   TERTULIA_CO_TRY_AS(Turn turn, Turn::seal(work.draft));
-  keep_receipts(work);
   if (work.durable) TERTULIA_CO_TRY(co_await keep_prompt_parts(work));
   TERTULIA_CO_TRY(co_await add_episode(work));
   if (work.state.branch_changed) outcome->state = work.state.branch;
   std::ranges::sort(work.tool_records, {}, &ToolCallRecord::number);
   std::vector<ToolCallRecord> done =
       learns_procedure(work, status) ? work.tool_records : std::vector<ToolCallRecord>();
+  keep_receipts(work);
   TERTULIA_CO_TRY_AS(outcome->revision,
                      co_await work.writer.commit({.turn = std::move(turn),
                                                   .tool_calls = std::move(work.tool_records),

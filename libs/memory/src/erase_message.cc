@@ -174,7 +174,7 @@ Result<ErasedMemory> Memory::erase_messages(const SessionKey& key, std::span<con
 }
 
 Result<std::size_t> Memory::finish_erasing() {
-  SessionQuery query{.tenant = {}, .idle_since = Time::max(), .own = OwnSessions::kToo, .limit = 1'000};
+  SessionQuery query{.tenant = {}, .idle_since = Time::max(), .own = OwnSessions::kOnly, .limit = 1'000};
   std::vector<SessionKey> copies;
   do {
     TERTULIA_TRY_AS(SessionPage page, list(store(), query));

@@ -294,14 +294,22 @@ TEST_F(ServiceThreadTest, DyingAtAnyWriteGivesTheServiceNothingTwiceAndLeavesNot
   }
 }
 
-// As the Responses endpoint, with what it keeps in a ThreadKeeper.
-class ResponsesService {
+// The wire of the Responses endpoint: what is said to a request is given by `answer`, as an item, with the id
+// of the response.
+class ResponsesEndpoint {
  public:
-  explicit ResponsesService(std::shared_ptr<ThreadKeeper> keeper)
-      : keeper_(std::move(keeper)), server_([this](trial::RawConnection& client) {
+  struct Spoken {
+    std::string id;
+    JsonObject item;
+  };
+  using Answer = std::function<Spoken(const Json& request)>;
+
+  explicit ResponsesEndpoint(Answer answer)
+      : server_([answer = std::move(answer)](trial::RawConnection& client) {
           const std::string request = client.read_request();
+          const Json body = parse_json(request.substr(request.find("\r\n\r\n") + 4)).value();
           client.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" +
-                      answer(request.substr(request.find("\r\n\r\n") + 4)));
+                      events_of(answer(body)));
         }) {}
 
   std::shared_ptr<LanguageModel> model() const {
@@ -310,8 +318,32 @@ class ResponsesService {
   }
 
  private:
-  std::string answer(const std::string& body) {
-    const Json request = parse_json(body).value();
+  static std::string events_of(const Spoken& spoken) {
+    const auto event = [](const Json& data) { return "data: " + to_text(data) + "\n\n"; };
+    const JsonObject response{{"id", spoken.id}};
+    std::string events = event(JsonObject{{"type", "response.created"}, {"response", response}});
+    for (const char* type : {"response.output_item.added", "response.output_item.done"})
+      events += event(JsonObject{{"type", type}, {"output_index", 0}, {"item", spoken.item}});
+    return events + event(JsonObject{{"type", "response.completed"}, {"response", response}});
+  }
+
+  trial::RawServer server_;
+};
+
+JsonObject message_item(const std::string& text) {
+  return {{"type", "message"}, {"content", JsonArray{JsonObject{{"type", "output_text"}, {"text", text}}}}};
+}
+
+// As the Responses endpoint, with what it keeps in a ThreadKeeper.
+class ResponsesService {
+ public:
+  explicit ResponsesService(std::shared_ptr<ThreadKeeper> keeper)
+      : keeper_(std::move(keeper)), endpoint_([this](const Json& request) { return answer(request); }) {}
+
+  std::shared_ptr<LanguageModel> model() const { return endpoint_.model(); }
+
+ private:
+  ResponsesEndpoint::Spoken answer(const Json& request) {
     const Json* before = request.as_object()->find("previous_response_id");
     Lines added;
     for (const Json& item : *request.as_object()->find("input")->as_array()) {
@@ -320,18 +352,11 @@ class ResponsesService {
     }
     const std::string said = "heard " + std::to_string(added.size());
     const std::string id = keeper_->go_on(before == nullptr ? "" : *before->as_string(), added, said);
-    const auto event = [](const Json& data) { return "data: " + to_text(data) + "\n\n"; };
-    const JsonObject item{{"type", "message"},
-                          {"content", JsonArray{JsonObject{{"type", "output_text"}, {"text", said}}}}};
-    return event(JsonObject{{"type", "response.created"}, {"response", JsonObject{{"id", id}}}}) +
-           event(JsonObject{{"type", "response.output_item.added"}, {"output_index", 0}, {"item", item}}) +
-           event(JsonObject{{"type", "response.output_text.delta"}, {"output_index", 0}, {"delta", said}}) +
-           event(JsonObject{{"type", "response.output_item.done"}, {"output_index", 0}, {"item", item}}) +
-           event(JsonObject{{"type", "response.completed"}, {"response", JsonObject{{"id", id}}}});
+    return {id, message_item(said)};
   }
 
   const std::shared_ptr<ThreadKeeper> keeper_;
-  trial::RawServer server_;
+  ResponsesEndpoint endpoint_;
 };
 
 TEST_F(ServiceThreadTest, TheResponsesEndpointIsGivenEachMessageOnce) {
@@ -355,17 +380,9 @@ TEST_F(ServiceThreadTest, TheResponsesEndpointIsGivenEachMessageOnce) {
 // for each word of the user.
 class ConversationService {
  public:
-  ConversationService()
-      : server_([this](trial::RawConnection& client) {
-          const std::string request = client.read_request();
-          client.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n" +
-                      answer(request.substr(request.find("\r\n\r\n") + 4)));
-        }) {}
+  ConversationService() : endpoint_([this](const Json& request) { return answer(request); }) {}
 
-  std::shared_ptr<LanguageModel> model() const {
-    return openai_responses_model(
-        {.provider = {.base_url = server_.url("/v1"), .key = nullptr, .proxy = ""}, .store = true});
-  }
+  std::shared_ptr<LanguageModel> model() const { return endpoint_.model(); }
   Lines lines() const {
     const std::lock_guard lock(mutex_);
     return lines_;
@@ -379,9 +396,8 @@ class ConversationService {
     return *item.find("content")->as_array()->front().as_object()->find("text")->as_string();
   }
 
-  std::string answer(const std::string& body) {
+  ResponsesEndpoint::Spoken answer(const Json& request) {
     const std::lock_guard lock(mutex_);
-    const Json request = parse_json(body).value();
     // A turn that the engine finds after a death, before its workflow does, is gone on with by itself: it
     // brings everything, and no conversation hears of it.
     const bool kept = request.as_object()->find("conversation") != nullptr;
@@ -390,24 +406,18 @@ class ConversationService {
       given.push_back(line_of(*item.as_object()));
     const bool calls = !given.back().starts_with("output of");
     if (kept) lines_.insert(lines_.end(), given.begin(), given.end());
-    JsonObject item{{"type", "message"},
-                    {"content", JsonArray{JsonObject{{"type", "output_text"}, {"text", "Paid."}}}}};
+    JsonObject item = message_item("Paid.");
     if (calls) {
       const std::string id = "call_" + std::to_string(kept ? lines_.size() : 0);
       item = {{"type", "function_call"}, {"call_id", id}, {"name", "pay"}, {"arguments", "{}"}};
     }
     if (kept) lines_.push_back(calls ? "calls " + *item.find("call_id")->as_string() : "says: Paid.");
-    const auto event = [](const Json& data) { return "data: " + to_text(data) + "\n\n"; };
-    const std::string id = "resp_" + std::to_string(lines_.size());
-    return event(JsonObject{{"type", "response.created"}, {"response", JsonObject{{"id", id}}}}) +
-           event(JsonObject{{"type", "response.output_item.added"}, {"output_index", 0}, {"item", item}}) +
-           event(JsonObject{{"type", "response.output_item.done"}, {"output_index", 0}, {"item", item}}) +
-           event(JsonObject{{"type", "response.completed"}, {"response", JsonObject{{"id", id}}}});
+    return {"resp_" + std::to_string(lines_.size()), std::move(item)};
   }
 
   mutable std::mutex mutex_;
   Lines lines_;
-  trial::RawServer server_;
+  ResponsesEndpoint endpoint_;
 };
 
 TEST_F(ServiceThreadTest, AConversationIsGivenTheResultsOfToolsAlone) {
