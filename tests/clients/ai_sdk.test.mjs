@@ -115,6 +115,7 @@ test('a page whose server was killed sees the whole answer once', async () => {
   await server.restart();
   await sent;
   const resumed = chat.resumeStream();
+  while (chat.status !== 'streaming') await new Promise((resolve) => setTimeout(resolve, 5));
   await server.model.letGo();
   await resumed;
   assert.equal(textOf(chat.lastMessage), 'one two three');
