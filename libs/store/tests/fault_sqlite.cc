@@ -29,8 +29,10 @@ class Blocking final : public BlockingStore {
 
 }  // namespace
 
+// With a log so small that it is settled and begins again while a scene goes on.
 Result<std::unique_ptr<BlockingStore>> open_fault_store(Env& env) {
-  TERTULIA_TRY_AS(std::unique_ptr<SqliteStore> store, open_sqlite_store(env, kRoot, {.readers = 1}));
+  TERTULIA_TRY_AS(std::unique_ptr<SqliteStore> store,
+                  open_sqlite_store(env, kRoot, {.readers = 1, .log_bytes = 8'192}));
   return std::unique_ptr<BlockingStore>(std::make_unique<Blocking>(std::move(store)));
 }
 

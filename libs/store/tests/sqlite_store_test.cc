@@ -139,6 +139,7 @@ TEST(SqliteStore, TheGoldenDatabaseOfSchemaOneOpens) {
   EXPECT_EQ(read_records(*store, Trial::query(Trial::key(), RecordKind::kToolCall)).value().records.size(),
             1U);
   EXPECT_EQ(load(*store, Trial::key()).value().branches.size(), 2U);
+  EXPECT_TRUE(real_env().files().info(directory.path() / "data" / "before-schema-2.db").ok());
 }
 
 Result<void> add_table(Connection& connection) {

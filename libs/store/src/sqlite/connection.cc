@@ -183,4 +183,15 @@ Result<void> Connection::checkpoint(bool truncate) {
   return {};
 }
 
+Result<void> Connection::sync_log() {
+  sqlite3_file* file = nullptr;
+  int code = sqlite3_file_control(raw(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+  // A log that was never written to is not open.
+  if (code == SQLITE_OK && file != nullptr && file->pMethods != nullptr) {
+    code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+  }
+  if (code != SQLITE_OK) return sqlite_error(raw(), code);
+  return {};
+}
+
 }  // namespace tertulia

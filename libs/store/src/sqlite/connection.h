@@ -71,6 +71,8 @@ class Connection {
   // Moves what the log holds into the database file. With `truncate` everything, and the log is cut to
   // nothing: waits for readers. Otherwise what can be moved without waiting.
   Result<void> checkpoint(bool truncate);
+  // Makes everything that was committed survive a power cut.
+  Result<void> sync_log();
   // How many pages the log holds, as of the last commit.
   std::int64_t log_pages() const { return *log_pages_; }
 

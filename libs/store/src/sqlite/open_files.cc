@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-#include "log_file.h"
+#include "change_log.h"
 #include "schema.h"
 
 namespace tertulia {
@@ -34,7 +34,7 @@ Result<Found> look_at(FileSystem& files, const Path& directory) {
   };
   const std::string database = kDatabaseName;
   if (has(database)) return Found::kStore;
-  if (has(kMarkerName) || has(database + "-wal")) {
+  if (has(kMarkerName) || has(database + "-wal") || has(ChangeLog::kName)) {
     return Error(ErrorCode::kDamaged, "'" + directory.string() + "' is a store whose database " + database +
                                           " is missing; restore a backup");
   }
@@ -142,12 +142,8 @@ Result<Connection> open_writer(StoreCore& core) {
   TERTULIA_TRY(connection.execute("PRAGMA cache_size=-4096"));
   TERTULIA_TRY(migrate_if_old(connection, core));
   TERTULIA_TRY(connection.execute("PRAGMA journal_mode=WAL"));
-  TERTULIA_TRY(connection.execute(core.options.durability == Durability::kFull
-                                      ? "PRAGMA synchronous=FULL"
-                                      : "PRAGMA synchronous=NORMAL"));
-  // The log is opened by the first that reads.
-  TERTULIA_TRY(connection.number("SELECT count(*) FROM sqlite_schema"));
-  if (core.options.durability == Durability::kFull) TERTULIA_TRY(gather_log_writes(connection.raw()));
+  // What is not synced here is in the change log.
+  TERTULIA_TRY(connection.execute("PRAGMA synchronous=NORMAL"));
   TERTULIA_TRY(core.keys.open(connection, core.options.master_key, false));
   return connection;
 }

@@ -1,4 +1,4 @@
-// Writes the rows of commits and notes that were checked, in the transaction that is open.
+// Turns commits and notes that were checked into operations on rows.
 #pragma once
 
 #include <cstdint>
@@ -33,28 +33,32 @@ std::vector<std::string> texts_of(const Commit& commit);
 // Concurrency: the writing thread.
 class RowWriter {
  public:
-  RowWriter(Connection& connection, TenantKeys& keys) : connection_(connection), keys_(keys) {}
+  // Operations go to the end of `out`.
+  RowWriter(Connection& connection, TenantKeys& keys, std::string& out)
+      : connection_(connection), keys_(keys), out_(out) {}
 
   // Finds the next free numbers.
   Result<void> open();
 
-  // `session` is an empty one for a first commit. Its image is that before the commit, and after it on
-  // success; after a failure neither it nor the transaction is of any use. `texts` is texts_of(commit).
+  // `session` is an empty one for a first commit; the key of its tenant is there. Its image is that before
+  // the commit, and after it on success; after a failure neither it nor what was added to the operations is
+  // of any use. `texts` is texts_of(commit).
   Result<Behind> write(StoredSession& session, const Commit& commit, std::span<const std::string> texts);
-  Result<void> write(StoredSession& session, const Note& note);
-  // Writes the session's row as its image is.
-  Result<void> write_session_row(const StoredSession& session, bool insert);
+  void write(StoredSession& session, const Note& note);
+  // The session's row as its image is.
+  void write_session_row(const StoredSession& session, bool insert);
 
  private:
-  Result<void> put_branch(StoredSession& session, const BranchId& id);
+  void put_branch(StoredSession& session, const BranchId& id);
   Result<void> append_turn(StoredSession& session, const AppendTurn& append, const Commit& commit,
                            std::string_view texts);
-  Result<void> drop_branch(StoredSession& session, const BranchId& id);
-  Result<void> add_record(StoredSession& session, const Record& record);
-  Result<void> drop_records(StoredSession& session, const DropRecords& drop);
+  void drop_branch(StoredSession& session, const BranchId& id);
+  void add_record(StoredSession& session, const Record& record);
+  void drop_records(StoredSession& session, const DropRecords& drop);
 
   Connection& connection_;
   TenantKeys& keys_;
+  std::string& out_;
   std::int64_t next_session_ = 1;
   std::int64_t next_branch_ = 1;
 };

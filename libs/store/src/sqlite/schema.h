@@ -13,7 +13,7 @@ namespace tertulia {
 
 // Marks the file as ours: "Tert".
 inline constexpr std::int64_t kApplicationId = 0x54657274;
-inline constexpr std::int64_t kSchemaVersion = 1;
+inline constexpr std::int64_t kSchemaVersion = 2;
 // Small pages, because a turn then writes little beside itself (docs/decisions/0008-sqlite-layout.md).
 inline constexpr int kPageSize = 512;
 

@@ -2,6 +2,7 @@
 #include "tertulia/store/sqlite_store.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "tertulia/store/memory_guard.h"
@@ -21,6 +22,11 @@ namespace tertulia {
 namespace {
 
 constexpr std::size_t kMaxReaders = 64;
+constexpr std::size_t kLeastLogBytes = 4'096;
+
+ChangeLogOptions log_options(const SqliteOptions& options) {
+  return {.synced = options.durability == Durability::kFull, .growth = options.log_bytes / kLogParts};
+}
 
 class OpenSqliteStore final : public SqliteStore {
  public:
@@ -31,7 +37,9 @@ class OpenSqliteStore final : public SqliteStore {
 
   Result<void> open() {
     TERTULIA_TRY_AS(Connection connection, open_files(core_));
-    writer_ = std::make_unique<Writer>(core_, std::move(connection));
+    TERTULIA_TRY_AS(ChangeLog log,
+                    ChangeLog::open(core_.env.files(), core_.directory, log_options(core_.options)));
+    writer_ = std::make_unique<Writer>(core_, std::move(connection), std::move(log));
     TERTULIA_TRY(writer_->start());
     readers_ = std::make_unique<Readers>(core_);
     return {};
@@ -51,13 +59,19 @@ class OpenSqliteStore final : public SqliteStore {
 
   void load(SessionKey key, Done<SessionState> done) override {
     if (auto free = check_hold(*this, key); !free) return done(std::move(free).error());
-    read<SessionState>([this, key = std::move(key)](
-                           Connection& connection) { return read_session(connection, core_.keys, key); },
-                       std::move(done));
+    const bool behind = core_.unsettled(key);
+    read<SessionState>(
+        behind,
+        [this, key = std::move(key)](Connection& connection) {
+          return read_session(connection, core_.keys, key);
+        },
+        std::move(done));
   }
   void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
     if (auto free = check_hold(*this, key); !free) return done(std::move(free).error());
+    const bool behind = core_.unsettled(key);
     read<std::vector<StoredTurn>>(
+        behind,
         [this, key = std::move(key), range = std::move(range)](Connection& connection) {
           return read_turn_range(connection, core_.keys, key, range);
         },
@@ -70,10 +84,11 @@ class OpenSqliteStore final : public SqliteStore {
     auto shared = guarded<std::shared_ptr<const RecordQuery>>(
         [&] { return std::make_shared<const RecordQuery>(std::move(query)); });
     if (!shared) return done(std::move(shared).error());
+    const bool behind = unsettled(**shared);
     auto look = [this, asked = *shared](Connection& connection) {
       return read_record_page(connection, core_.keys, *asked);
     };
-    if (!derived) return read<RecordPage>(std::move(look), std::move(done));
+    if (!derived) return read<RecordPage>(behind, std::move(look), std::move(done));
     auto otherwise = [this, asked = *shared](Connection& connection, const Error&) {
       return read_tool_calls(connection, core_.keys, *asked);
     };
@@ -81,22 +96,20 @@ class OpenSqliteStore final : public SqliteStore {
   }
   void list(SessionQuery query, Done<SessionPage> done) override {
     // What is newer than the rows is taken before the snapshot begins: never too little is known.
-    auto job = [this, query = std::move(query)](Connection& connection, const NewerActivities& newer) {
-      return list_sessions(connection, core_.keys, query, newer);
-    };
-    add<SessionPage>(
-        [this, job = std::move(job)](Connection& connection) {
-          return guarded<SessionPage>([&]() -> Result<SessionPage> {
-            const NewerActivities newer = core_.newer_activities();
-            return in_snapshot<SessionPage>(connection,
-                                            [&](Connection& reader) { return job(reader, newer); });
-          });
+    auto newer = guarded<std::shared_ptr<const NewerActivities>>(
+        [&] { return std::make_shared<const NewerActivities>(core_.newer_activities()); });
+    if (!newer) return done(std::move(newer).error());
+    read<SessionPage>(
+        core_.unsettled(),
+        [this, query = std::move(query), newer = *std::move(newer)](Connection& connection) {
+          return list_sessions(connection, core_.keys, query, *newer);
         },
-        done);
+        std::move(done));
   }
   void verify(Done<VerifyReport> done) override {
-    read<VerifyReport>([this](Connection& connection) { return verify_database(connection, core_.keys); },
-                       std::move(done));
+    read<VerifyReport>(
+        core_.unsettled(), [this](Connection& connection) { return verify_database(connection, core_.keys); },
+        std::move(done));
   }
   void erase(EraseScope scope, Done<EraseReport> done) override {
     if (scope.tenant.empty() || scope.owner.empty()) {
@@ -108,6 +121,8 @@ class OpenSqliteStore final : public SqliteStore {
   }
 
   Result<void> backup_to(const Path& file) override {
+    TERTULIA_TRY(wait<void>(
+        [&](Done<void> done) { write<void>([this] { return writer_->settle(); }, std::move(done)); }));
     TERTULIA_TRY_AS(Connection connection, open_reader(core_));
     return copy_database(connection, core_, file);
   }
@@ -137,8 +152,42 @@ class OpenSqliteStore final : public SqliteStore {
     });
   }
 
+  bool unsettled(const RecordQuery& query) {
+    if (query.session.empty()) return core_.unsettled();
+    const Result<bool> behind =
+        guarded<bool>([&] { return core_.unsettled(SessionKey{query.tenant, query.owner, query.session}); });
+    return !behind || *behind;
+  }
+
+  // Has a reader look. If the tables are `behind`, the writer settles them first; where it cannot, on a full
+  // disk, it looks itself.
   template <class T, class Look>
-  void read(Look look, Done<T> done) {
+  void read(bool behind, Look look, Done<T> done) {
+    if (!behind) return read_tables<T>(std::move(look), done);
+    Result<void> added = guarded<void>([&]() -> Result<void> {
+      // Shared, so that nothing of it needs memory later.
+      auto shared = std::make_shared<const Look>(std::move(look));
+      auto task = [this, shared, done] {
+        if (guarded<void>([&] { return writer_->settle(); })) {
+          return read_tables<T>([shared](Connection& connection) { return (*shared)(connection); }, done);
+        }
+        std::optional<Result<T>> found;
+        Result<void> looked = guarded<void>([&] {
+          return writer_->as_if_settled([&](Connection& connection) -> Result<void> {
+            found.emplace((*shared)(connection));
+            return {};
+          });
+        });
+        done(looked ? *std::move(found) : Result<T>(std::move(looked).error()));
+      };
+      writer_->run_next(std::move(task), done);
+      return {};
+    });
+    if (!added) done(std::move(added).error());
+  }
+
+  template <class T, class Look>
+  void read_tables(Look look, const Done<T>& done) {
     add<T>([look = std::move(look)](Connection& connection) { return in_snapshot<T>(connection, look); },
            done);
   }
@@ -160,13 +209,14 @@ class OpenSqliteStore final : public SqliteStore {
   // `otherwise` looks without them, or gives back why.
   template <class T, class Look, class Otherwise>
   void read_derived(Look look, Otherwise otherwise, Done<T> done) {
-    if (!writer_->lagging()) return read<T>(std::move(look), std::move(done));
+    if (!writer_->lagging()) return read<T>(core_.unsettled(), std::move(look), std::move(done));
     auto task = [this, look = std::move(look), otherwise = std::move(otherwise), done] {
       Result<void> derived = guarded<void>([&] { return writer_->derive_all(); });
-      if (derived) return read<T>(look, done);
+      if (derived) return read_tables<T>(look, done);
       const ErrorCode code = derived.error().code();
       if (code == ErrorCode::kStorageFull || code == ErrorCode::kStorageIo) {
         return read<T>(
+            core_.unsettled(),
             [otherwise, why = derived.error()](Connection& connection) { return otherwise(connection, why); },
             done);
       }
@@ -199,11 +249,11 @@ class OpenSqliteStore final : public SqliteStore {
 
 Result<void> check_options(const SqliteOptions& options) {
   if (options.readers >= 1 && options.readers <= kMaxReaders && options.cached_sessions >= 1 &&
-      options.queue >= 1) {
+      options.queue >= 1 && options.log_bytes >= kLeastLogBytes) {
     return {};
   }
   return Error(ErrorCode::kBadConfig,
-               "a SQLite store has 1 to 64 readers, and room for a session and a call");
+               "a SQLite store has 1 to 64 readers, room for a session and a call, and 4 KiB for its log");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/file_system.h"
@@ -15,6 +16,8 @@
 namespace tertulia {
 
 inline constexpr const char* kDatabaseName = "tertulia.db";
+// What waits for the tables is settled when it has this part of the log's bytes.
+inline constexpr std::size_t kLogParts = 16;
 
 // Concurrency: any thread.
 struct StoreCore {
@@ -41,9 +44,22 @@ struct StoreCore {
   // Whose sessions the writer changes; none while files are only looked at.
   const Store* store = nullptr;
 
+  // Whether the tables lack something that was acknowledged: of this session, or of any.
+  bool unsettled(const SessionKey& key) {
+    MutexLock guard(mutex);
+    return all_waiting || waiting.contains(key);
+  }
+  bool unsettled() {
+    MutexLock guard(mutex);
+    return all_waiting || !waiting.empty();
+  }
+
   Mutex mutex;
   // The sessions whose rows are behind. Changed by the writing thread after its commits.
   NewerActivities newer TERTULIA_GUARDED_BY(mutex);
+  // The sessions with changes that the tables lack; perhaps any session, after a start on a full disk.
+  std::set<SessionKey> waiting TERTULIA_GUARDED_BY(mutex);
+  bool all_waiting TERTULIA_GUARDED_BY(mutex) = false;
 };
 
 // A connection as the threads of a store want it.

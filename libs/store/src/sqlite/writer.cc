@@ -7,7 +7,7 @@
 
 #include "tertulia/store/memory_guard.h"
 
-#include "derived.h"
+#include "row_ops.h"
 
 namespace tertulia {
 
@@ -17,16 +17,19 @@ namespace {
 constexpr std::size_t kGroup = 256;
 // The streams of one session that are kept in memory.
 constexpr std::size_t kStreamsKept = 512;
+// More than this is not written to the log.
+constexpr std::size_t kLargeBatch = 1U << 20U;
 
 }  // namespace
 
-Writer::Writer(StoreCore& core, Connection connection)
+Writer::Writer(StoreCore& core, Connection connection, ChangeLog log)
     : core_(core),
       connection_(std::move(connection)),
-      rows_(connection_, core.keys),
+      log_(std::move(log)),
+      rows_(connection_, core.keys, batch_),
       cache_(core.options.cached_sessions) {}
 
-void Writer::push(Job job, const std::function<void(Error)>& refused) {
+void Writer::push(Job job, Place place, const std::function<void(Error)>& refused) {
   std::optional<Error> why;
   {
     MutexLock lock(mutex_);
@@ -35,6 +38,8 @@ void Writer::push(Job job, const std::function<void(Error)>& refused) {
     } else if (jobs_.size() >= core_.options.queue) {
       why = Error(ErrorCode::kQueueFull, "the store has too much to do; try again later")
                 .with("limit", static_cast<std::int64_t>(core_.options.queue));
+    } else if (place == Place::kFront) {
+      jobs_.push_front(std::move(job));
     } else {
       jobs_.push_back(std::move(job));
     }
@@ -55,7 +60,7 @@ void Writer::commit(Commit commit, Done<Revision> done) {
                 .asking = asking_thread(),
                 .commit_done = done,
                 .note_done = {}},
-         [&](Error error) { done(std::move(error)); });
+         Place::kBack, [&](Error error) { done(std::move(error)); });
     return {};
   });
   if (!pushed) done(std::move(pushed).error());
@@ -67,13 +72,16 @@ void Writer::note(Note note, Done<void> done) {
                 .asking = asking_thread(),
                 .commit_done = {},
                 .note_done = done},
-         [&](Error error) { done(std::move(error)); });
+         Place::kBack, [&](Error error) { done(std::move(error)); });
     return {};
   });
   if (!pushed) done(std::move(pushed).error());
 }
-void Writer::run(std::function<void()> task, std::function<void(Error)> refused) {
-  push(std::move(task), refused);
+void Writer::run(Task task, const std::function<void(Error)>& refused) {
+  push(std::move(task), Place::kBack, refused);
+}
+void Writer::run_next(Task task, const std::function<void(Error)>& refused) {
+  push(std::move(task), Place::kFront, refused);
 }
 
 // A task alone, or as many changes as stand in front of the next task.
@@ -81,7 +89,7 @@ bool Writer::take(std::vector<Job>& jobs) {
   MutexLock lock(mutex_);
   while (jobs_.empty() && !closing_) wake_.wait(mutex_);
   while (!jobs_.empty() && jobs.size() < kGroup) {
-    const bool is_task = std::holds_alternative<std::function<void()>>(jobs_.front());
+    const bool is_task = std::holds_alternative<Task>(jobs_.front());
     if (is_task && !jobs.empty()) break;
     jobs.push_back(std::move(jobs_.front()));
     jobs_.pop_front();
@@ -107,7 +115,7 @@ void Writer::work(std::vector<Job> jobs, std::vector<Change> changes) {
   while (take(jobs)) {
     changes.clear();
     for (Job& job : jobs) {
-      if (auto* task = std::get_if<std::function<void()>>(&job)) {
+      if (auto* task = std::get_if<Task>(&job)) {
         (*task)();
       } else {
         changes.push_back(std::move(std::get<Change>(job)));
@@ -146,15 +154,15 @@ void Writer::write_all(std::vector<Change>& changes) {
   }
 }
 
-// Writes them in one transaction and gives what became of each. An error: none was written.
+// Writes them as one batch and gives what became of each. An error: none was written.
 Result<void> Writer::write_group(std::span<Change> changes, std::vector<Outcome>& outcomes) {
   outcomes.clear();
   if (broken_) return *broken_;
   Written written;
   try {
-    TERTULIA_TRY(run_prepared("BEGIN IMMEDIATE"));
+    ChangeLog::begin(batch_);
     Result<void> done = write_changes(changes, written, outcomes);
-    if (done) done = run_prepared("COMMIT");
+    if (done && !written.keys.empty()) done = make_durable(written);
     if (!done) {
       roll_back(written);
       return failed(std::move(done).error());
@@ -185,18 +193,22 @@ Result<void> Writer::write_changes(std::span<Change> changes, Written& written,
 
 Result<Writer::Outcome> Writer::write_one(const Commit& commit, std::span<const std::string> texts,
                                           Written& written) {
-  const Result<StoredSession*> found = session_of(commit.key, streams_of(commit));
-  if (!found) return connection_.in_transaction() ? Result<Outcome>(Outcome(found.error())) : found.error();
+  const Result<StoredSession*> found = session_of(commit.key, streams_of(commit), written);
+  if (!found) return Outcome(found.error());
   if (Result<void> may = check_commit(*found != nullptr ? &(*found)->image : nullptr, commit); !may) {
     return Outcome(std::move(may).error());
   }
+  if (*found == nullptr) {
+    if (Result<void> made = ensure_key(commit.key.tenant); !made) return Outcome(std::move(made).error());
+  }
   written.keys.push_back(commit.key);
+  written.unsettled.insert(commit.key);
   StoredSession& session = *found != nullptr ? **found : cache_.insert(commit.key, {});
   TERTULIA_TRY_AS(const Behind behind, rows_.write(session, commit, texts));
   const std::int64_t row = session.row;
   if (behind.row) {
     if (!touched_.contains(row) && written.touched.insert(row).second) {
-      TERTULIA_TRY(mark("INSERT OR IGNORE INTO touched VALUES(?)", row));
+      OpWriter(batch_, RowOp::kMarkTouched).add(row);
     }
     written.newer[row] = {commit.key, session.image.session.last_activity, session.image.session.revision};
     written.up_to_date.erase(row);
@@ -207,43 +219,59 @@ Result<Writer::Outcome> Writer::write_one(const Commit& commit, std::span<const 
   if (behind.derived) {
     ++written.turns;
     if (!lagging_.contains(row) && written.lagging.insert(row).second) {
-      TERTULIA_TRY(mark("INSERT OR IGNORE INTO lagging VALUES(?)", row));
+      OpWriter(batch_, RowOp::kMarkLagging).add(row);
     }
   }
   return Outcome(session.image.session.revision);
 }
 
-Result<Writer::Outcome> Writer::write_one(const Note& note, Written& written) {
-  const Result<StoredSession*> found = session_of(note.key, streams_of(note));
-  if (!found) return connection_.in_transaction() ? Result<Outcome>(Outcome(found.error())) : found.error();
+Writer::Outcome Writer::write_one(const Note& note, Written& written) {
+  const Result<StoredSession*> found = session_of(note.key, streams_of(note), written);
+  if (!found) return found.error();
   if (Result<void> may = check_note(*found != nullptr ? &(*found)->image : nullptr, note); !may) {
-    return Outcome(std::move(may).error());
+    return std::move(may).error();
   }
   written.keys.push_back(note.key);
-  TERTULIA_TRY(rows_.write(**found, note));
-  return Outcome((*found)->image.session.revision);
+  written.unsettled.insert(note.key);
+  rows_.write(**found, note);
+  return (*found)->image.session.revision;
 }
 
-Result<StoredSession*> Writer::session_of(const SessionKey& key, const std::vector<StreamId>& streams) {
+Result<StoredSession*> Writer::session_of(const SessionKey& key, const std::vector<StreamId>& streams,
+                                          const Written& written) {
   StoredSession* session = cache_.find(key);
   if (session == nullptr) {
+    if (core_.unsettled(key)) TERTULIA_TRY(settle());
     TERTULIA_TRY_AS(std::optional<StoredSession> loaded, load_session(connection_, core_.keys, key));
     if (!loaded) return nullptr;
     session = &cache_.insert(key, *std::move(loaded));
   }
-  if (session->image.streams.size() > kStreamsKept) session->image.streams.clear();
+  // The tables must know a stream before the image forgets it.
+  if (session->image.streams.size() > kStreamsKept && !written.unsettled.contains(key)) {
+    if (core_.unsettled(key)) TERTULIA_TRY(settle());
+    session->image.streams.clear();
+  }
   TERTULIA_TRY(load_streams(connection_, *session, streams));
   return session;
 }
 
-Result<void> Writer::run_prepared(const char* sql) {
-  TERTULIA_TRY_AS(Query query, connection_.query(sql));
-  return query.run();
-}
-
-Result<void> Writer::mark(const char* sql, std::int64_t session) {
-  TERTULIA_TRY_AS(Query query, connection_.query(sql));
-  return query.bind(session).run();
+// A small batch goes to the log; one that is large goes to the tables at once, and is not written twice.
+Result<void> Writer::make_durable(Written& written) {
+  if (batch_.size() > kLargeBatch) {
+    TERTULIA_TRY(in_transaction([&] {
+      const std::string_view payload = ChangeLog::payload(batch_);
+      return apply_ops(connection_, core_.keys, {&payload, 1});
+    }));
+    TERTULIA_TRY(sync_tables());
+    written.unsettled.clear();
+    return {};
+  }
+  std::string batch = batch_;
+  if (waiting_.size() == waiting_.capacity()) waiting_.reserve(2 * waiting_.size() + kGroup);
+  TERTULIA_TRY(log_.append(batch));
+  waiting_bytes_ += batch.size();
+  waiting_.push_back(std::move(batch));
+  return {};
 }
 
 // Needs no memory: what was committed must not be forgotten.
@@ -255,15 +283,15 @@ void Writer::remember(Written& written) noexcept {
   if (!lagging_.empty()) lagging_any_ = true;
   cache_.trim();
   MutexLock lock(core_.mutex);
+  core_.waiting.merge(written.unsettled);
   for (const std::int64_t row : written.up_to_date) core_.newer.erase(row);
   for (const auto& [row, activity] : written.newer) core_.newer.erase(row);
   core_.newer.merge(written.newer);
 }
 
+// The images have gone ahead of what is durable.
 void Writer::roll_back(const Written& written) {
-  if (connection_.in_transaction()) static_cast<void>(connection_.execute("ROLLBACK"));
   for (const SessionKey& key : written.keys) cache_.erase(key);
-  core_.keys.forget();
 }
 
 Error Writer::failed(Error error) {

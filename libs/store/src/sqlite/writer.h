@@ -1,8 +1,8 @@
 // The one thread that writes, with the one connection that writes and checkpoints.
 //
-// Changes of all sessions queue up here and are committed in groups: one sync for many. Each is checked
-// against the image of its session first, so a refused one does not spoil the group; if the group fails all
-// the same it is rolled back, and each change is tried alone.
+// Changes of all sessions queue up here and become durable in groups: one batch of the change log, one sync
+// for many. Each is checked against the image of its session first, so a refused one does not spoil the
+// group; if the group fails all the same, each change is tried alone. The tables follow later, see settle().
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,10 @@
 #include <vector>
 
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/store/memory_guard.h"
 #include "tertulia/store/session_hold.h"
 
+#include "change_log.h"
 #include "connection.h"
 #include "row_writer.h"
 #include "session_cache.h"
@@ -29,7 +31,7 @@ namespace tertulia {
 
 class Writer {
  public:
-  Writer(StoreCore& core, Connection connection);
+  Writer(StoreCore& core, Connection connection, ChangeLog log);
   // Does everything that was asked for, then brings the database into order for the next opening.
   ~Writer();
   Writer(const Writer&) = delete;
@@ -41,12 +43,19 @@ class Writer {
   void commit(Commit commit, Done<Revision> done);
   void note(Note note, Done<void> done);
   // Runs `task` on the writing thread, between groups. `refused` is called instead if that is impossible.
-  void run(std::function<void()> task, std::function<void(Error)> refused);
+  void run(std::function<void()> task, const std::function<void(Error)>& refused);
+  // As run, before everything that waits.
+  void run_next(std::function<void()> task, const std::function<void(Error)>& refused);
 
   // True if derived rows are behind for any session.
   bool lagging() const { return lagging_any_.load(); }
 
   // For tasks, on the writing thread.
+  //
+  // Brings the tables up to date with what was acknowledged.
+  Result<void> settle();
+  // Runs `look` on tables that are up to date, and leaves them as they are: where there is no room to settle.
+  Result<void> as_if_settled(const std::function<Result<void>(Connection&)>& look);
   Result<void> derive_all();
   Result<EraseReport> erase(const EraseScope& scope);
   Result<bool> erase_tenant_key(const TenantId& tenant);
@@ -62,7 +71,8 @@ class Writer {
     Done<Revision> commit_done;
     Done<void> note_done;
   };
-  using Job = std::variant<Change, std::function<void()>>;
+  using Task = std::function<void()>;
+  using Job = std::variant<Change, Task>;
   // What became of one change: its revision, or why it was refused.
   using Outcome = Result<Revision>;
   // What has to be remembered once the group is durable.
@@ -73,30 +83,50 @@ class Writer {
     std::set<std::int64_t> up_to_date;
     std::size_t turns = 0;
     std::vector<SessionKey> keys;
+    std::set<SessionKey> unsettled;
   };
+  enum class Place { kFront, kBack };
 
-  void push(Job job, const std::function<void(Error)>& refused);
+  void push(Job job, Place place, const std::function<void(Error)>& refused);
   void begin_work();
   void work(std::vector<Job> jobs, std::vector<Change> changes);
   bool take(std::vector<Job>& jobs);
   void write_all(std::vector<Change>& changes);
   Result<void> write_group(std::span<Change> changes, std::vector<Outcome>& outcomes);
   Result<void> write_changes(std::span<Change> changes, Written& written, std::vector<Outcome>& outcomes);
+  // What became of it. An error: the whole group is of no use.
   Result<Outcome> write_one(const Commit& commit, std::span<const std::string> texts, Written& written);
-  Result<Outcome> write_one(const Note& note, Written& written);
+  Outcome write_one(const Note& note, Written& written);
   // The session as it is; null if there is none. An error is one of this session alone.
-  Result<StoredSession*> session_of(const SessionKey& key, const std::vector<StreamId>& streams);
-  Result<void> run_prepared(const char* sql);
-  Result<void> mark(const char* sql, std::int64_t session);
+  Result<StoredSession*> session_of(const SessionKey& key, const std::vector<StreamId>& streams,
+                                    const Written& written);
+  Result<void> make_durable(Written& written);
   void remember(Written& written) noexcept;
   void roll_back(const Written& written);
 
-  // Runs `body` in a transaction of its own.
+  // Brings the tables up to date and runs `body`, in one transaction. It is durable after the next
+  // sync_tables().
   template <class Body>
-  Result<void> in_transaction(Body body);
+  Result<void> in_transaction(Body body) {
+    if (broken_) return *broken_;
+    TERTULIA_TRY(run_prepared("BEGIN IMMEDIATE"));
+    return end_transaction(guarded<void>([&] {
+      Result<void> written = apply_waiting();
+      if (written) written = body();
+      return written ? run_prepared("COMMIT") : written;
+    }));
+  }
+  Result<void> run_prepared(const char* sql);
+  Result<void> end_transaction(Result<void> committed);
+  Result<void> apply_waiting();
+  Result<void> sync_tables();
+  // Everything that waits is settled and durable, and the log begins again.
+  Result<void> restart_log();
+  Result<void> ensure_key(const TenantId& tenant);
   // An error while writing; one of the disk closes the store for writing.
   Error failed(Error error);
 
+  Result<void> read_marks();
   void keep_order();
   Result<void> flush();
   Result<void> write_row_of(std::int64_t session);
@@ -109,6 +139,12 @@ class Writer {
 
   StoreCore& core_;
   Connection connection_;
+  ChangeLog log_;
+  // The operations of the group at work.
+  std::string batch_;
+  // Batches that are durable and not settled.
+  std::vector<std::string> waiting_;
+  std::size_t waiting_bytes_ = 0;
   RowWriter rows_;
   SessionCache cache_;
   // The sessions that have a row in `touched`, and in `lagging`.

@@ -1,4 +1,4 @@
-// What the writing thread does beside commits: rows that are behind, derived rows, checkpoints, erasing.
+// What the writing thread does beside changes: rows that are behind, derived rows, checkpoints, erasing.
 #include <utility>
 
 #include <sqlite3.h>
@@ -6,6 +6,7 @@
 #include "tertulia/store/memory_guard.h"
 
 #include "derived.h"
+#include "row_ops.h"
 #include "writer.h"
 
 namespace tertulia {
@@ -19,9 +20,10 @@ constexpr std::size_t kFlushSessions = 256;
 // are asked for.
 constexpr std::size_t kDeriveBatch = 256;
 constexpr std::size_t kDeriveWhenBehind = 4096;
-// The log is moved into the database file when it holds so many bytes.
+// SQLite's log is moved into the database file when it holds so many bytes.
 constexpr std::int64_t kCheckpointBytes = 4 << 20;
 constexpr std::int64_t kPageBytes = 512;
+constexpr const char* kSettled = "SELECT data FROM meta WHERE name='settled'";
 
 Result<void> unless_full(Result<void> done) {
   if (!done && done.error().code() == ErrorCode::kStorageFull) return {};
@@ -29,20 +31,6 @@ Result<void> unless_full(Result<void> done) {
 }
 
 }  // namespace
-
-template <class Body>
-Result<void> Writer::in_transaction(Body body) {
-  if (broken_) return *broken_;
-  TERTULIA_TRY(connection_.execute("BEGIN IMMEDIATE"));
-  Result<void> done = guarded<void>([&] {
-    Result<void> written = body();
-    return written ? connection_.execute("COMMIT") : written;
-  });
-  if (done) return {};
-  if (connection_.in_transaction()) static_cast<void>(connection_.execute("ROLLBACK"));
-  core_.keys.forget();
-  return failed(std::move(done).error());
-}
 
 Result<std::set<std::int64_t>> Writer::numbers(const char* sql) {
   std::set<std::int64_t> all;
@@ -55,15 +43,37 @@ Result<std::set<std::int64_t>> Writer::numbers(const char* sql) {
 }
 
 Result<void> Writer::start() {
-  TERTULIA_TRY(rows_.open());
-  EraseReport report;
-  // On a full disk it stays unfinished for now: what is stored can be read all the same.
-  TERTULIA_TRY(unless_full(purge(report)));
+  TERTULIA_TRY_AS(const std::int64_t settled, connection_.number(kSettled));
+  TERTULIA_TRY_AS(waiting_, log_.read(static_cast<std::uint64_t>(settled)));
+  for (const std::string& batch : waiting_) waiting_bytes_ += batch.size();
+  {
+    MutexLock lock(core_.mutex);
+    core_.all_waiting = !waiting_.empty();
+  }
+  // On a full disk everything stays unfinished for now: what is stored can be read all the same.
+  TERTULIA_TRY(unless_full(settle()));
+  if (waiting_.empty()) {
+    TERTULIA_TRY(sync_tables());
+    TERTULIA_TRY(log_.clear());
+    TERTULIA_TRY(rows_.open());
+    EraseReport report;
+    TERTULIA_TRY(unless_full(purge(report)));
+    TERTULIA_TRY(read_marks());
+    TERTULIA_TRY(unless_full(flush()));
+  } else {
+    TERTULIA_TRY(as_if_settled([&](Connection&) -> Result<void> {
+      TERTULIA_TRY(rows_.open());
+      return read_marks();
+    }));
+  }
+  begin_work();
+  return {};
+}
+
+Result<void> Writer::read_marks() {
   TERTULIA_TRY_AS(touched_, numbers("SELECT session FROM touched"));
   TERTULIA_TRY_AS(lagging_, numbers("SELECT session FROM lagging"));
   lagging_any_ = !lagging_.empty();
-  TERTULIA_TRY(unless_full(flush()));
-  begin_work();
   return {};
 }
 
@@ -76,15 +86,18 @@ Writer::~Writer() {
   if (thread_.joinable()) thread_.join();
   if (broken_) return;
   static_cast<void>(flush());
-  // The last connection that closes empties the log and removes it; not after a failure, when the log is all
-  // there is.
-  if (checkpoint(true) && !broken_) {
+  // The last connection that closes empties SQLite's log and removes it; not after a failure, when the logs
+  // are all there is.
+  if (settle() && checkpoint(true) && !broken_) {
+    static_cast<void>(log_.remove());
     sqlite3_db_config(connection_.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   }
 }
 
 void Writer::keep_order() {
   if (broken_) return;
+  if (waiting_bytes_ >= core_.options.log_bytes / kLogParts) static_cast<void>(settle());
+  if (log_.bytes() >= core_.options.log_bytes) static_cast<void>(restart_log());
   if (connection_.log_pages() * kPageBytes >= kCheckpointBytes) static_cast<void>(checkpoint(false));
   std::size_t behind = 0;
   {
@@ -115,12 +128,18 @@ Result<void> Writer::write_row_of(std::int64_t row) {
     }
   }
   if (!key.session.empty()) {
-    const Result<StoredSession*> session = session_of(key, {});
+    const Result<StoredSession*> session = session_of(key, {}, {});
     if (!session)
       return session.error().code() == ErrorCode::kSessionDamaged ? Result<void>() : session.error();
-    if (*session != nullptr) TERTULIA_TRY(rows_.write_session_row(**session, false));
+    if (*session != nullptr) {
+      batch_.clear();
+      rows_.write_session_row(**session, false);
+      const std::string_view ops = batch_;
+      TERTULIA_TRY(apply_ops(connection_, core_.keys, {&ops, 1}));
+    }
   }
-  return mark("DELETE FROM touched WHERE session=?", row);
+  TERTULIA_TRY(remove_rows("DELETE FROM touched WHERE session=?", row));
+  return {};
 }
 
 Result<void> Writer::flush() {
@@ -210,7 +229,8 @@ Result<void> Writer::purge(EraseReport& report) {
   TERTULIA_TRY(
       in_transaction([&] { return connection_.execute("INSERT INTO texts(texts) VALUES('optimize')"); }));
   TERTULIA_TRY(checkpoint(true));
-  // Only now: an erasure that was cut before the log was empty is finished by the next one.
+  if (Result<void> cleared = log_.clear(); !cleared) return failed(std::move(cleared).error());
+  // Only now: an erasure that was cut before the logs were empty is finished by the next one.
   TERTULIA_TRY(in_transaction([&] { return connection_.execute("DELETE FROM erasing"); }));
   return checkpoint(true);
 }

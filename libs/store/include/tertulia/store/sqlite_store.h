@@ -4,10 +4,11 @@
 //   With kFull, the default, what was acknowledged survives a power cut. With kProcess it survives the death
 //   of the process; a power cut may take back the newest changes, never part of one.
 // Files
-//   tertulia.db with its log, a lock, and a note of what the directory is
-//   (docs/decisions/0008-sqlite-layout.md). One process at a time: a second is refused with kLocked {pid};
-//   the lock of a dead one is free. Reading the database with other programs is fine, writing is not: pages
-//   then lack their checksums.
+//   tertulia.db with SQLite's log; tertulia.log, which makes changes durable before the database has them,
+//   and is gone when the store was closed; a lock, and a note of what the directory is
+//   (docs/decisions/0008-sqlite-layout.md, 0019-change-log.md). One process at a time: a second is refused
+//   with kLocked {pid}; the lock of a dead one is free. Reading the database with other programs is fine, and
+//   shows what was settled; writing is not: pages then lack their checksums.
 // Encryption
 //   With a master key, messages, states, metadata and record payloads are encrypted with a key of their
 //   tenant (XChaCha20-Poly1305). Readable stay: the names of tenants, owners, sessions, branches and of
@@ -45,6 +46,9 @@ struct SqliteOptions {
   std::size_t cached_sessions = 1'024;
   // Calls that may wait for their turn before further ones get kQueueFull.   Default: 16,384.
   std::size_t queue = 16'384;
+  // How large tertulia.log grows before it begins again at its start, at least 4 KiB. A sixteenth of it may
+  // wait in memory for the database.   Default: 4 MiB.
+  std::size_t log_bytes = 4U << 20U;
 };
 
 // Where a text was found.
