@@ -2,8 +2,6 @@
 // runs before all of them are settled.
 #include <utility>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "question_record.h"
 #include "turn_work.h"
 
@@ -60,13 +58,10 @@ Task<Result<void>> note_question(TurnWork& work, const Question& question, bool 
 
 // Waits until somebody answers, the time is up (nothing is given back) or the turn is stopped.
 Task<Result<std::optional<Answer>>> wait_for_answer(TurnWork& work, const Question& question) {
-  boost::asio::steady_timer timer(work.engine.io);
   const Duration left = question.expires_at - work.engine.env.clock().now();
-  timer.expires_after(std::max(left, Duration::zero()));
   const LiveTurnPtr live = work.live;
-  timer.async_wait([live, call = question.call](const boost::system::error_code& error) {
-    if (!error) live->answers.push({.call = call, .answer = std::nullopt});
-  });
+  const Timer timer = work.engine.timers->after(
+      left, [live, call = question.call] { live->answers.push({.call = call, .answer = std::nullopt}); });
   const CancelRegistration on_cancel =
       live->cancel.token().on_cancel([live](CancelReason) { live->answers.push({}); });
   while (true) {

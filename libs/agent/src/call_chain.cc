@@ -7,45 +7,44 @@
 namespace tertulia {
 namespace {
 
-// A pause that a cancel cuts short. Its timer is used under its mutex, by whichever thread.
+// A pause that a cancel cuts short.
 class Pause : public std::enable_shared_from_this<Pause> {
  public:
-  explicit Pause(IoContext& context) : timer_(context) {}
+  Pause(std::shared_ptr<IoContext> io, std::function<void()> then)
+      : io_(std::move(io)), then_(std::move(then)) {}
 
-  void begin(Duration time, const CancelToken& cancel, std::function<void()> then) {
-    {
-      MutexLock lock(mutex_);
-      timer_.expires_after(waitable(time));
-      timer_.async_wait(
-          [self = shared_from_this(), then = std::move(then)](const boost::system::error_code&) {
-            self->end();
-            then();
-          });
-    }
+  void begin(Timers& timers, Duration time, const CancelToken& cancel) {
+    Timer timer = timers.after(time, [self = shared_from_this()] { self->end(); });
     CancelRegistration on_cancel = cancel.on_cancel([weak = weak_from_this()](CancelReason) {
-      if (const auto self = weak.lock()) self->cut();
+      if (const auto self = weak.lock()) self->end();
     });
     MutexLock lock(mutex_);
-    if (!ended_) on_cancel_ = std::move(on_cancel);
+    if (!then_) return;
+    timer_ = std::move(timer);
+    on_cancel_ = std::move(on_cancel);
   }
 
  private:
-  void cut() {
-    MutexLock lock(mutex_);
-    timer_.cancel();
-  }
+  // The first that comes counts.
   void end() {
-    // Taken away outside of the mutex: it waits for a callback that runs.
+    // Taken away outside of the mutex: a registration waits for a callback that runs.
+    Timer timer;
     CancelRegistration on_cancel;
-    MutexLock lock(mutex_);
-    ended_ = true;
-    std::swap(on_cancel, on_cancel_);
+    std::function<void()> then;
+    {
+      MutexLock lock(mutex_);
+      std::swap(timer, timer_);
+      std::swap(on_cancel, on_cancel_);
+      then = std::exchange(then_, nullptr);
+    }
+    if (then) boost::asio::post(*io_, std::move(then));
   }
 
+  const std::shared_ptr<IoContext> io_;
   Mutex mutex_;
-  boost::asio::steady_timer timer_ TERTULIA_GUARDED_BY(mutex_);
+  Timer timer_ TERTULIA_GUARDED_BY(mutex_);
   CancelRegistration on_cancel_ TERTULIA_GUARDED_BY(mutex_);
-  bool ended_ TERTULIA_GUARDED_BY(mutex_) = false;
+  std::function<void()> then_ TERTULIA_GUARDED_BY(mutex_);
 };
 
 std::string whose(const Middleware& middleware) {
@@ -58,14 +57,14 @@ std::string whose(const Middleware& middleware) {
 class ToolAttempt : public std::enable_shared_from_this<ToolAttempt> {
  public:
   ToolAttempt(std::shared_ptr<IoContext> io, Done<ToolAnswer> done)
-      : io_(std::move(io)), timer_(*io_), done_(std::move(done)) {}
+      : io_(std::move(io)), done_(std::move(done)) {}
 
-  void wait(Duration time, ToolClass tool_class) {
-    MutexLock lock(mutex_);
-    timer_.expires_after(time);
-    timer_.async_wait([self = shared_from_this(), tool_class](const boost::system::error_code& error) {
-      if (!error) self->finish(timeout_answer(tool_class));
+  void wait(Timers& timers, Duration time, ToolClass tool_class) {
+    Timer timer = timers.after(time, [self = shared_from_this(), tool_class] {
+      boost::asio::post(*self->io_, [self, tool_class] { self->finish(timeout_answer(tool_class)); });
     });
+    MutexLock lock(mutex_);
+    if (done_) timer_ = std::move(timer);
   }
   void finish(ToolAnswer answer) {
     const Done<ToolAnswer> done = take();
@@ -76,20 +75,20 @@ class ToolAttempt : public std::enable_shared_from_this<ToolAttempt> {
 
  private:
   Done<ToolAnswer> take() {
+    Timer timer;
     MutexLock lock(mutex_);
-    timer_.cancel();
+    std::swap(timer, timer_);
     return std::exchange(done_, nullptr);
   }
 
   const std::shared_ptr<IoContext> io_;
   Mutex mutex_;
-  // A timer is used by one thread at a time.
-  boost::asio::steady_timer timer_ TERTULIA_GUARDED_BY(mutex_);
+  Timer timer_ TERTULIA_GUARDED_BY(mutex_);
   Done<ToolAnswer> done_ TERTULIA_GUARDED_BY(mutex_);
 };
 
 void CallChain::later(Duration time, std::function<void()> then) const {
-  std::make_shared<Pause>(*io)->begin(time, cancel, std::move(then));
+  std::make_shared<Pause>(io, std::move(then))->begin(*timers, time, cancel);
 }
 
 NextModelCall::NextModelCall(std::shared_ptr<Chain> chain, std::size_t index)
@@ -157,7 +156,7 @@ void NextToolCall::Chain::attempt(Done<ToolAnswer> done) {
     MutexLock lock(mutex_);
     running_ = one;
   }
-  one->wait(timeout, plan.tool_class);
+  one->wait(*timers, timeout, plan.tool_class);
   ToolCall call = context;
   call.deadline = min(deadline, Deadline::after(timeout, *clock));
   call_tool(tool->tool, tool->schema, plan.arguments, std::move(call), limits, *clock,

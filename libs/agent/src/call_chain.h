@@ -9,8 +9,6 @@
 #include <memory>
 #include <utility>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "tertulia/agent/agent_definition.h"
 #include "tertulia/agent/middleware.h"
 #include "tertulia/base/thread_annotations.h"
@@ -39,7 +37,9 @@ Done<T> answered_once(Done<T> done, std::string_view who) {
 struct CallChain {
   AgentDefinitionPtr agent;
   TurnInfo turn;
+  // Where middleware goes on, and where its times are kept.
   std::shared_ptr<IoContext> io;
+  std::shared_ptr<Timers> timers;
   CancelToken cancel;
   // Nobody waits for the answer any more.
   std::atomic<bool> over = false;

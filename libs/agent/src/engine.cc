@@ -96,8 +96,7 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
 Engine::Impl::Impl(EngineOptions options)
     : core(*options.env, options.store, options.threads, options.worker_threads),
       options_(std::move(options)),
-      work_(core.io.get_executor()),
-      lease_timer_(core.io, kRenewEvery) {
+      work_(core.io.get_executor()) {
   {
     MutexLock lock(door->mutex);
     door->engine = this;
@@ -116,13 +115,14 @@ Engine::Impl::~Impl() {
     MutexLock lock(mutex_);
     closing_ = true;
     for (const auto& [id, turn] : running_) running.push_back(turn.live);
-    lease_timer_.cancel();
   }
+  end_renewal(false);
   for (const LiveTurnPtr& live : running) live->cancel.cancel(CancelReason::kShutdown);
   {
     MutexLock lock(mutex_);
     while (tasks_ > 0) idle_.wait(mutex_);
   }
+  core.timers->close();
   work_.reset();
   for (std::thread& thread : threads_) thread.join();
 }

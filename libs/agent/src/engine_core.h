@@ -11,6 +11,7 @@
 
 #include "async.h"
 #include "branch_numbers.h"
+#include "timers.h"
 
 namespace tertulia {
 
@@ -22,6 +23,7 @@ struct EngineCore {
         uuids(env.clock(), env.random()),
         owner(uuids.make().text()),
         io_owner(std::make_shared<IoContext>(threads)),
+        timers(Timers::make()),
         workers(thread_pool(worker_threads)) {}
 
   Env& env;
@@ -30,8 +32,11 @@ struct EngineCore {
   UuidMaker uuids;
   LeaseOwner owner;
   Log log = Log().component("agent");
+  // Where coroutines run. No timer or socket is made on it: it would have to ask the kernel for events
+  // whenever it has nothing to do, and be woken through it.
   const std::shared_ptr<IoContext> io_owner;
   IoContext& io = *io_owner;
+  const std::shared_ptr<Timers> timers;
   // Where tools block.
   std::unique_ptr<Executor> workers;
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "tertulia/agent/engine.h"
 
@@ -89,6 +88,7 @@ class Engine::Impl {
   Task<void> run_passing_turn(SubmissionPtr submission, Branch branch, LiveTurnPtr live);
   Task<void> keep_leases();
   void wait_for_renewal(const Done<bool>& done);
+  void end_renewal(bool due);
   Task<void> recover(AgentDefinitionPtr agent);
   Task<Result<std::vector<InterruptedTurn>>> find_interrupted();
   Task<Result<void>> find_interrupted_in(SessionKey key, std::vector<InterruptedTurn>& found);
@@ -114,8 +114,9 @@ class Engine::Impl {
   };
   mutable Mutex mutex_;
   CondVar idle_;
-  // Whoever closes the engine sets `closing_` and ends the wait of keep_leases() in one step.
-  boost::asio::steady_timer lease_timer_ TERTULIA_GUARDED_BY(mutex_);
+  // Ends the wait of keep_leases().
+  Done<bool> renewal_ TERTULIA_GUARDED_BY(mutex_);
+  Timer lease_timer_ TERTULIA_GUARDED_BY(mutex_);
   bool closing_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::size_t tasks_ TERTULIA_GUARDED_BY(mutex_) = 0;
   std::map<AgentId, AgentDefinitionPtr> agents_ TERTULIA_GUARDED_BY(mutex_);

@@ -1,8 +1,6 @@
 // Step 3: the model speaks. Its words are shown as they come; its answer counts when it is complete.
 #include <memory>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "tertulia/base/utf8.h"
 #include "tertulia/model/ask_model.h"
 
@@ -163,6 +161,7 @@ std::shared_ptr<NextModelCall::Chain> chain_for(TurnWork& work) {
   chain->agent = work.agent;
   chain->turn = TurnContext(work).info();
   chain->io = work.engine.io_owner;
+  chain->timers = work.engine.timers;
   chain->cancel = work.live->cancel.token();
   chain->model = work.options.model ? work.options.model : work.agent->model;
   return chain;
@@ -204,10 +203,7 @@ Task<Conversation::Answer> ask(TurnWork& work, ConversationPtr talk) {
       work.live->cancel.token().on_cancel([talk](CancelReason) { talk->answers.push(nullptr); });
   Conversation::Answer answer = co_await take(talk->answers);
   if (!answer) {
-    boost::asio::steady_timer grace(work.engine.io, kCancelGrace);
-    grace.async_wait([talk](const boost::system::error_code& error) {
-      if (!error) talk->answers.push(nullptr);
-    });
+    const Timer grace = work.engine.timers->after(kCancelGrace, [talk] { talk->answers.push(nullptr); });
     answer = co_await take(talk->answers);
   }
   co_return answer_of(work, *talk, std::move(answer));

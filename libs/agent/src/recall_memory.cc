@@ -89,10 +89,8 @@ Task<void> recall_memory(TurnWork& work) {
     });
     if (!posted) gathering->answers.push({i, posted.error()});
   }
-  boost::asio::steady_timer timer(work.engine.io, work.agent->spec.memory.retrieval_timeout);
-  timer.async_wait([gathering](const boost::system::error_code& error) {
-    if (!error) gathering->answers.push({});
-  });
+  const Timer timer = work.engine.timers->after(work.agent->spec.memory.retrieval_timeout,
+                                                [gathering] { gathering->answers.push({}); });
   std::vector<std::optional<Result<std::vector<ContextItem>>>> answers(sources.size());
   for (std::size_t missing = sources.size(); missing > 0; --missing) {
     Gathering::Answer answer = co_await take(gathering->answers);

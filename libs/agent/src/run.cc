@@ -129,11 +129,13 @@ void Run::Impl::read_on(const LiveTurnPtr& live, Done<std::optional<Event>> done
 }
 
 Result<TurnOutcome> Run::Impl::result() {
-  Result<LiveTurnPtr> live =
-      wait<LiveTurnPtr>([this](Done<LiveTurnPtr> done) { ticket_->wait_for_turn(std::move(done)); });
-  if (!live) return std::move(live).error();
-  Result<TurnOutcome> outcome =
-      wait<TurnOutcome>([&](Done<TurnOutcome> done) { (*live)->wait_for_outcome(std::move(done)); });
+  // Woken once, when it is over.
+  Result<TurnOutcome> outcome = wait<TurnOutcome>([this](Done<TurnOutcome> done) {
+    ticket_->wait_for_turn([done = std::move(done)](Result<LiveTurnPtr> live) {
+      if (!live) return done(std::move(live).error());
+      (*live)->wait_for_outcome(done);
+    });
+  });
   apply(outcome);
   return outcome;
 }

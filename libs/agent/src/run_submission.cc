@@ -1,8 +1,6 @@
 // A submission from its start to its end: what a crash left is finished first, then its own turn runs.
 #include <utility>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "tertulia/conversation/add_messages.h"
 #include "tertulia/memory/overlay.h"
 #include "tertulia/store/thrown.h"
@@ -225,12 +223,9 @@ Task<Result<OutcomePtr>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& s
 
 // Stops the turn when its time is up, and has its lease kept while it runs.
 Task<Result<OutcomePtr>> Engine::Impl::run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable) {
-  boost::asio::steady_timer timer(core.io);
+  Timer timer;
   if (const Duration left = work.deadline.remaining(core.env.clock()); left != Duration::max()) {
-    timer.expires_after(waitable(left));
-    timer.async_wait([live = work.live](const boost::system::error_code& error) {
-      if (!error) live->cancel.cancel(CancelReason::kDeadline);
-    });
+    timer = core.timers->after(left, [live = work.live] { live->cancel.cancel(CancelReason::kDeadline); });
   }
   if (durable) {
     MutexLock lock(mutex_);
@@ -246,11 +241,21 @@ void Engine::Impl::wait_for_renewal(const Done<bool>& done) {
   {
     MutexLock lock(mutex_);
     if (!closing_) {
-      lease_timer_.async_wait([done](const boost::system::error_code& error) { done(!error); });
+      renewal_ = done;
+      lease_timer_ = core.timers->after(kRenewEvery, [this] { end_renewal(true); });
       return;
     }
   }
   done(false);
+}
+
+void Engine::Impl::end_renewal(bool due) {
+  Done<bool> done;
+  {
+    MutexLock lock(mutex_);
+    done = std::exchange(renewal_, nullptr);
+  }
+  if (done) done(due);
 }
 
 // Turns that take long keep their branches.
@@ -262,7 +267,6 @@ Task<void> Engine::Impl::keep_leases() {
     {
       MutexLock lock(mutex_);
       if (closing_) co_return;
-      lease_timer_.expires_after(kRenewEvery);
       for (const auto& [id, turn] : running_) {
         if (turn.durable) turns.push_back(turn.durable);
       }

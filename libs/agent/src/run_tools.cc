@@ -4,8 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include <boost/asio/steady_timer.hpp>
-
 #include "tertulia/tools/call_tool.h"
 
 #include "call_chain.h"
@@ -143,11 +141,8 @@ class Batch {
   }
 
   void set_timer(std::size_t index, Duration timeout) {
-    auto& timer = timers_[index].emplace(work_.engine.io);
-    timer.expires_after(timeout);
-    timer.async_wait([box = box_, index](const boost::system::error_code& error) {
-      if (!error) box->push({Finished::What::kTimeout, index, {}});
-    });
+    timers_[index] = work_.engine.timers->after(
+        timeout, [box = box_, index] { box->push({Finished::What::kTimeout, index, {}}); });
   }
 
   void run_call(std::size_t index) {
@@ -172,6 +167,7 @@ class Batch {
     chain->agent = work_.agent;
     chain->turn = TurnContext(work_).info();
     chain->io = work_.engine.io_owner;
+    chain->timers = work_.engine.timers;
     chain->cancel = work_.live->cancel.token();
     chain->plan = plan_of(call);
     chain->tool = call.tool;
@@ -224,7 +220,7 @@ class Batch {
       PlannedCall& call = work_.calls[one.call];
       // Late: it was given up already.
       if (call.result) continue;
-      timers_[one.call].reset();
+      timers_[one.call].take_back();
       if (one.what == Finished::What::kProbed && !one.took_effect) {
         // Whatever its class: it is known not to have run.
         call.recovery = Recovery::kRun;
@@ -270,7 +266,7 @@ class Batch {
   // What the tools are told.
   CancelSource tools_;
   std::deque<std::size_t> waiting_;
-  std::vector<std::optional<boost::asio::steady_timer>> timers_;
+  std::vector<Timer> timers_;
   std::vector<std::shared_ptr<NextToolCall::Chain>> chains_;
   std::size_t running_ = 0;
 };
