@@ -22,7 +22,7 @@ Result<void> Writer::apply_waiting() {
   TERTULIA_TRY(apply_ops(connection_, core_.keys, payloads));
   TERTULIA_TRY_AS(Query note,
                   connection_.query("INSERT OR REPLACE INTO meta(name, data) VALUES('settled', ?)"));
-  return note.bind(static_cast<std::int64_t>(log_.newest())).run();
+  return note.bind(static_cast<std::int64_t>(waiting_newest_)).run();
 }
 
 Result<void> Writer::end_transaction(Result<void> committed) {
@@ -46,12 +46,18 @@ Result<void> Writer::end_transaction(Result<void> committed) {
 }
 
 Result<void> Writer::settle() {
+  MutexLock tables(tables_);
+  return settle_tables();
+}
+
+Result<void> Writer::settle_tables() {
   // A transaction that is open has begun with it.
   if (waiting_.empty() || connection_.in_transaction()) return {};
   return in_transaction([]() -> Result<void> { return {}; });
 }
 
 Result<void> Writer::as_if_settled(const std::function<Result<void>(Connection&)>& look) {
+  MutexLock tables(tables_);
   // Nothing is written, however much it is.
   TERTULIA_TRY(connection_.execute("PRAGMA cache_spill=OFF"));
   TERTULIA_TRY(run_prepared("BEGIN IMMEDIATE"));
@@ -71,7 +77,7 @@ Result<void> Writer::sync_tables() {
 }
 
 Result<void> Writer::restart_log() {
-  TERTULIA_TRY(settle());
+  TERTULIA_TRY(settle_tables());
   TERTULIA_TRY(sync_tables());
   log_.restart();
   return {};

@@ -159,37 +159,28 @@ class OpenSqliteStore final : public SqliteStore {
     return !behind || *behind;
   }
 
-  // Has a reader look. If the tables are `behind`, the writer settles them first; where it cannot, on a full
-  // disk, it looks itself.
+  // Has a reader look. If the tables are `behind`, it settles them first; where it cannot, on a full disk, it
+  // looks through the writer's eyes.
   template <class T, class Look>
   void read(bool behind, Look look, Done<T> done) {
-    if (!behind) return read_tables<T>(std::move(look), done);
-    Result<void> added = guarded<void>([&]() -> Result<void> {
-      // Shared, so that nothing of it needs memory later.
-      auto shared = std::make_shared<const Look>(std::move(look));
-      auto task = [this, shared, done] {
-        if (guarded<void>([&] { return writer_->settle(); })) {
-          return read_tables<T>([shared](Connection& connection) { return (*shared)(connection); }, done);
-        }
-        std::optional<Result<T>> found;
-        Result<void> looked = guarded<void>([&] {
-          return writer_->as_if_settled([&](Connection& connection) -> Result<void> {
-            found.emplace((*shared)(connection));
-            return {};
-          });
-        });
-        done(looked ? *std::move(found) : Result<T>(std::move(looked).error()));
-      };
-      writer_->run_next(std::move(task), done);
-      return {};
-    });
-    if (!added) done(std::move(added).error());
+    add<T>(
+        [this, behind, look = std::move(look)](Connection& connection) -> Result<T> {
+          if (behind && !guarded<void>([&] { return writer_->settle(); })) return read_unsettled<T>(look);
+          return in_snapshot<T>(connection, look);
+        },
+        done);
   }
 
   template <class T, class Look>
-  void read_tables(Look look, const Done<T>& done) {
-    add<T>([look = std::move(look)](Connection& connection) { return in_snapshot<T>(connection, look); },
-           done);
+  Result<T> read_unsettled(const Look& look) {
+    std::optional<Result<T>> found;
+    TERTULIA_TRY(guarded<void>([&] {
+      return writer_->as_if_settled([&](Connection& connection) -> Result<void> {
+        found.emplace(look(connection));
+        return {};
+      });
+    }));
+    return *std::move(found);
   }
 
   // Has a reader do it. `done` is copied: it is needed here if there is no memory for the job.
@@ -212,7 +203,7 @@ class OpenSqliteStore final : public SqliteStore {
     if (!writer_->lagging()) return read<T>(core_.unsettled(), std::move(look), std::move(done));
     auto task = [this, look = std::move(look), otherwise = std::move(otherwise), done] {
       Result<void> derived = guarded<void>([&] { return writer_->derive_all(); });
-      if (derived) return read_tables<T>(look, done);
+      if (derived) return read<T>(false, look, done);
       const ErrorCode code = derived.error().code();
       if (code == ErrorCode::kStorageFull || code == ErrorCode::kStorageIo) {
         return read<T>(

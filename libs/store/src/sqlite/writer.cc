@@ -20,6 +20,18 @@ constexpr std::size_t kStreamsKept = 512;
 // More than this is not written to the log.
 constexpr std::size_t kLargeBatch = 1U << 20U;
 
+// Lets go of a mutex for a while.
+class TERTULIA_SCOPED_CAPABILITY Unlocked {
+ public:
+  explicit Unlocked(Mutex& mutex) TERTULIA_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
+  ~Unlocked() TERTULIA_RELEASE() { mutex_.lock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
 }  // namespace
 
 Writer::Writer(StoreCore& core, Connection connection, ChangeLog log)
@@ -29,7 +41,7 @@ Writer::Writer(StoreCore& core, Connection connection, ChangeLog log)
       rows_(connection_, core.keys, batch_),
       cache_(core.options.cached_sessions) {}
 
-void Writer::push(Job job, Place place, const std::function<void(Error)>& refused) {
+void Writer::push(Job job, const std::function<void(Error)>& refused) {
   std::optional<Error> why;
   {
     MutexLock lock(mutex_);
@@ -38,8 +50,6 @@ void Writer::push(Job job, Place place, const std::function<void(Error)>& refuse
     } else if (jobs_.size() >= core_.options.queue) {
       why = Error(ErrorCode::kQueueFull, "the store has too much to do; try again later")
                 .with("limit", static_cast<std::int64_t>(core_.options.queue));
-    } else if (place == Place::kFront) {
-      jobs_.push_front(std::move(job));
     } else {
       jobs_.push_back(std::move(job));
     }
@@ -60,7 +70,7 @@ void Writer::commit(Commit commit, Done<Revision> done) {
                 .asking = asking_thread(),
                 .commit_done = done,
                 .note_done = {}},
-         Place::kBack, [&](Error error) { done(std::move(error)); });
+         [&](Error error) { done(std::move(error)); });
     return {};
   });
   if (!pushed) done(std::move(pushed).error());
@@ -72,17 +82,12 @@ void Writer::note(Note note, Done<void> done) {
                 .asking = asking_thread(),
                 .commit_done = {},
                 .note_done = done},
-         Place::kBack, [&](Error error) { done(std::move(error)); });
+         [&](Error error) { done(std::move(error)); });
     return {};
   });
   if (!pushed) done(std::move(pushed).error());
 }
-void Writer::run(Task task, const std::function<void(Error)>& refused) {
-  push(std::move(task), Place::kBack, refused);
-}
-void Writer::run_next(Task task, const std::function<void(Error)>& refused) {
-  push(std::move(task), Place::kFront, refused);
-}
+void Writer::run(Task task, const std::function<void(Error)>& refused) { push(std::move(task), refused); }
 
 // A task alone, or as many changes as stand in front of the next task.
 bool Writer::take(std::vector<Job>& jobs) {
@@ -123,6 +128,7 @@ void Writer::work(std::vector<Job> jobs, std::vector<Change> changes) {
     }
     jobs.clear();
     if (!changes.empty()) write_all(changes);
+    MutexLock tables(tables_);
     static_cast<void>(guarded<void>([&]() -> Result<void> {
       keep_order();
       return {};
@@ -130,7 +136,7 @@ void Writer::work(std::vector<Job> jobs, std::vector<Change> changes) {
   }
 }
 
-void Writer::write_all(std::vector<Change>& changes) {
+void Writer::write_together_or_alone(std::span<Change> changes) {
   Result<void> together = write_group(changes, outcomes_);
   if (!together && changes.size() > 1 && !broken_) {
     // Each is tried alone, so that only the one that cannot be written fails.
@@ -141,6 +147,13 @@ void Writer::write_all(std::vector<Change>& changes) {
     }
   } else if (!together) {
     outcomes_.assign(changes.size(), Outcome(together.error()));
+  }
+}
+
+void Writer::write_all(std::vector<Change>& changes) {
+  {
+    MutexLock tables(tables_);
+    write_together_or_alone(changes);
   }
   // Only now: a loser may have learnt of a revision that was not durable before.
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -241,14 +254,14 @@ Result<StoredSession*> Writer::session_of(const SessionKey& key, const std::vect
                                           const Written& written) {
   StoredSession* session = cache_.find(key);
   if (session == nullptr) {
-    if (core_.unsettled(key)) TERTULIA_TRY(settle());
+    if (core_.unsettled(key)) TERTULIA_TRY(settle_tables());
     TERTULIA_TRY_AS(std::optional<StoredSession> loaded, load_session(connection_, core_.keys, key));
     if (!loaded) return nullptr;
     session = &cache_.insert(key, *std::move(loaded));
   }
   // The tables must know a stream before the image forgets it.
   if (session->image.streams.size() > kStreamsKept && !written.unsettled.contains(key)) {
-    if (core_.unsettled(key)) TERTULIA_TRY(settle());
+    if (core_.unsettled(key)) TERTULIA_TRY(settle_tables());
     session->image.streams.clear();
   }
   TERTULIA_TRY(load_streams(connection_, *session, streams));
@@ -268,7 +281,11 @@ Result<void> Writer::make_durable(Written& written) {
   }
   std::string batch = batch_;
   if (waiting_.size() == waiting_.capacity()) waiting_.reserve(2 * waiting_.size() + kGroup);
-  TERTULIA_TRY(log_.append(batch));
+  {
+    const Unlocked meanwhile(tables_);
+    TERTULIA_TRY(log_.append(batch));
+  }
+  waiting_newest_ = log_.newest();
   waiting_bytes_ += batch.size();
   waiting_.push_back(std::move(batch));
   return {};

@@ -44,21 +44,21 @@ class Writer {
   void note(Note note, Done<void> done);
   // Runs `task` on the writing thread, between groups. `refused` is called instead if that is impossible.
   void run(std::function<void()> task, const std::function<void(Error)>& refused);
-  // As run, before everything that waits.
-  void run_next(std::function<void()> task, const std::function<void(Error)>& refused);
 
   // True if derived rows are behind for any session.
   bool lagging() const { return lagging_any_.load(); }
 
-  // For tasks, on the writing thread.
+  // On any thread, and without waiting for a sync.
   //
   // Brings the tables up to date with what was acknowledged.
-  Result<void> settle();
+  Result<void> settle() TERTULIA_EXCLUDES(tables_);
   // Runs `look` on tables that are up to date, and leaves them as they are: where there is no room to settle.
-  Result<void> as_if_settled(const std::function<Result<void>(Connection&)>& look);
-  Result<void> derive_all();
-  Result<EraseReport> erase(const EraseScope& scope);
-  Result<bool> erase_tenant_key(const TenantId& tenant);
+  Result<void> as_if_settled(const std::function<Result<void>(Connection&)>& look) TERTULIA_EXCLUDES(tables_);
+
+  // For tasks, on the writing thread.
+  Result<void> derive_all() TERTULIA_EXCLUDES(tables_);
+  Result<EraseReport> erase(const EraseScope& scope) TERTULIA_EXCLUDES(tables_);
+  Result<bool> erase_tenant_key(const TenantId& tenant) TERTULIA_EXCLUDES(tables_);
 
  private:
   struct Change {
@@ -85,14 +85,15 @@ class Writer {
     std::vector<SessionKey> keys;
     std::set<SessionKey> unsettled;
   };
-  enum class Place { kFront, kBack };
 
-  void push(Job job, Place place, const std::function<void(Error)>& refused);
+  void push(Job job, const std::function<void(Error)>& refused);
   void begin_work();
   void work(std::vector<Job> jobs, std::vector<Change> changes);
   bool take(std::vector<Job>& jobs);
-  void write_all(std::vector<Change>& changes);
-  Result<void> write_group(std::span<Change> changes, std::vector<Outcome>& outcomes);
+  void write_all(std::vector<Change>& changes) TERTULIA_EXCLUDES(tables_);
+  void write_together_or_alone(std::span<Change> changes) TERTULIA_REQUIRES(tables_);
+  Result<void> write_group(std::span<Change> changes, std::vector<Outcome>& outcomes)
+      TERTULIA_REQUIRES(tables_);
   Result<void> write_changes(std::span<Change> changes, Written& written, std::vector<Outcome>& outcomes);
   // What became of it. An error: the whole group is of no use.
   Result<Outcome> write_one(const Commit& commit, std::span<const std::string> texts, Written& written);
@@ -100,7 +101,7 @@ class Writer {
   // The session as it is; null if there is none. An error is one of this session alone.
   Result<StoredSession*> session_of(const SessionKey& key, const std::vector<StreamId>& streams,
                                     const Written& written);
-  Result<void> make_durable(Written& written);
+  Result<void> make_durable(Written& written) TERTULIA_REQUIRES(tables_);
   void remember(Written& written) noexcept;
   void roll_back(const Written& written);
 
@@ -118,6 +119,7 @@ class Writer {
   }
   Result<void> run_prepared(const char* sql);
   Result<void> end_transaction(Result<void> committed);
+  Result<void> settle_tables();
   Result<void> apply_waiting();
   Result<void> sync_tables();
   // Everything that waits is settled and durable, and the log begins again.
@@ -131,6 +133,8 @@ class Writer {
   Result<void> flush();
   Result<void> write_row_of(std::int64_t session);
   Result<std::size_t> derive_batch();
+  Result<void> derive_everything();
+  Result<EraseReport> erase_scope(const EraseScope& scope);
   Result<void> checkpoint(bool truncate);
   Result<void> purge(EraseReport& report);
   Result<void> purge_session(std::int64_t session, EraseReport& report);
@@ -138,13 +142,17 @@ class Writer {
   Result<std::set<std::int64_t>> numbers(const char* sql);
 
   StoreCore& core_;
+  // Whoever uses the connection, what waits, or `broken_`. The writing thread lets go of it while it syncs
+  // the log: that is when a reader settles. Everything else is the writing thread's alone.
+  Mutex tables_;
   Connection connection_;
   ChangeLog log_;
   // The operations of the group at work.
   std::string batch_;
-  // Batches that are durable and not settled.
+  // Batches that are durable and not settled, and the number of the newest.
   std::vector<std::string> waiting_;
   std::size_t waiting_bytes_ = 0;
+  std::uint64_t waiting_newest_ = 0;
   RowWriter rows_;
   SessionCache cache_;
   // The sessions that have a row in `touched`, and in `lagging`.

@@ -45,13 +45,14 @@ Result<std::set<std::int64_t>> Writer::numbers(const char* sql) {
 Result<void> Writer::start() {
   TERTULIA_TRY_AS(const std::int64_t settled, connection_.number(kSettled));
   TERTULIA_TRY_AS(waiting_, log_.read(static_cast<std::uint64_t>(settled)));
+  waiting_newest_ = log_.newest();
   for (const std::string& batch : waiting_) waiting_bytes_ += batch.size();
   {
     MutexLock lock(core_.mutex);
     core_.all_waiting = !waiting_.empty();
   }
   // On a full disk everything stays unfinished for now: what is stored can be read all the same.
-  TERTULIA_TRY(unless_full(settle()));
+  TERTULIA_TRY(unless_full(settle_tables()));
   if (waiting_.empty()) {
     TERTULIA_TRY(sync_tables());
     TERTULIA_TRY(log_.clear());
@@ -88,7 +89,7 @@ Writer::~Writer() {
   static_cast<void>(flush());
   // The last connection that closes empties SQLite's log and removes it; not after a failure, when the logs
   // are all there is.
-  if (settle() && checkpoint(true) && !broken_) {
+  if (settle_tables() && checkpoint(true) && !broken_) {
     static_cast<void>(log_.remove());
     sqlite3_db_config(connection_.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   }
@@ -96,7 +97,7 @@ Writer::~Writer() {
 
 void Writer::keep_order() {
   if (broken_) return;
-  if (waiting_bytes_ >= core_.options.log_bytes / kLogParts) static_cast<void>(settle());
+  if (waiting_bytes_ >= core_.options.log_bytes / kLogParts) static_cast<void>(settle_tables());
   if (log_.bytes() >= core_.options.log_bytes) static_cast<void>(restart_log());
   if (connection_.log_pages() * kPageBytes >= kCheckpointBytes) static_cast<void>(checkpoint(false));
   std::size_t behind = 0;
@@ -179,6 +180,11 @@ Result<std::size_t> Writer::derive_batch() {
 }
 
 Result<void> Writer::derive_all() {
+  MutexLock tables(tables_);
+  return derive_everything();
+}
+
+Result<void> Writer::derive_everything() {
   while (!lagging_.empty()) TERTULIA_TRY(derive_batch());
   return {};
 }
@@ -190,9 +196,14 @@ Result<void> Writer::checkpoint(bool truncate) {
 }
 
 Result<EraseReport> Writer::erase(const EraseScope& scope) {
+  MutexLock tables(tables_);
+  return erase_scope(scope);
+}
+
+Result<EraseReport> Writer::erase_scope(const EraseScope& scope) {
   EraseReport report;
   // So that tool calls are counted with the records. What cannot be derived goes all the same.
-  static_cast<void>(derive_all());
+  static_cast<void>(derive_everything());
   // From this commit on nobody can find the sessions; what belongs to them goes in the next ones.
   TERTULIA_TRY(in_transaction([&]() -> Result<void> {
     for (const char* sql :
@@ -278,6 +289,7 @@ Result<void> Writer::purge_session(std::int64_t session, EraseReport& report) {
 }
 
 Result<bool> Writer::erase_tenant_key(const TenantId& tenant) {
+  MutexLock tables(tables_);
   bool had_key = false;
   TERTULIA_TRY(in_transaction([&]() -> Result<void> {
     TERTULIA_TRY_AS(had_key, core_.keys.remove(connection_, tenant));
@@ -285,7 +297,7 @@ Result<bool> Writer::erase_tenant_key(const TenantId& tenant) {
   }));
   if (!had_key) return false;
   TERTULIA_TRY(checkpoint(true));
-  TERTULIA_TRY(erase({.tenant = tenant, .owner = {}, .session = {}}));
+  TERTULIA_TRY(erase_scope({.tenant = tenant, .owner = {}, .session = {}}));
   core_.keys.forget();
   return true;
 }
