@@ -1,10 +1,14 @@
 // The database behind its change log: whatever is read, killed, restarted or erased meanwhile.
+#include <atomic>
 #include <filesystem>
+#include <semaphore>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "sqlite_fixture.h"
+#include "tree.h"
 
 namespace tertulia {
 namespace sqlite_settling_test {
@@ -85,6 +89,15 @@ TEST(SqliteSettling, NothingIsLostWhileTheLogBeginsAgainManyTimes) {
   expect_turns(*store, one, 60);
 }
 
+// What version 0.1.0 left when it was killed: one turn is in the tables, the rest only in the log.
+TEST(SqliteSettling, TheGoldenLogOfSchemaTwoIsRead) {
+  TempDirectory directory;
+  copy_as_killed(trial::source_dir() / "libs/store/tests/golden/sqlite-schema-2", directory.path() / "data");
+  const std::unique_ptr<SqliteStore> store = open_store(real_env(), directory.path() / "data");
+  expect_turns(*store, Trial::key("settled"), 2);
+  expect_turns(*store, Trial::key("waiting"), 3);
+}
+
 TEST(SqliteSettling, AStoreThatWasClosedHasNoLog) {
   TempDirectory directory;
   std::unique_ptr<SqliteStore> store = open_store(real_env(), directory.path());
@@ -134,6 +147,87 @@ TEST(SqliteSettling, ABranchThatGoesTakesWhatWaitsWithIt) {
   store.reset();
   store = open_store(real_env(), directory.path());
   EXPECT_TRUE(verify(*store).value().problems.empty());
+}
+
+// A disk on which a sync of the change log takes as long as the test wants.
+class SlowDisk final : public FileSystem, public Env {
+ public:
+  FileSystem& files() override { return *this; }
+  Clock& clock() override { return env_.clock(); }
+  Random& random() override { return env_.random(); }
+
+  Result<std::unique_ptr<File>> open(const Path& path, OpenMode mode) override {
+    TERTULIA_TRY_AS(std::unique_ptr<File> file, disk().open(path, mode));
+    if (path.filename() != "tertulia.log") return file;
+    return std::unique_ptr<File>(std::make_unique<SlowFile>(std::move(file), *this));
+  }
+  Result<FileInfo> info(const Path& path) override { return disk().info(path); }
+  Result<std::vector<std::string>> list(const Path& directory) override { return disk().list(directory); }
+  Result<void> make_directory(const Path& path) override { return disk().make_directory(path); }
+  Result<void> rename(const Path& from, const Path& to) override { return disk().rename(from, to); }
+  Result<void> remove(const Path& path) override { return disk().remove(path); }
+  Result<void> sync_directory(const Path& path) override { return disk().sync_directory(path); }
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note) override {
+    return disk().lock(path, note);
+  }
+
+  // The next sync comes here, and goes on when it is let go.
+  void hold() { held_ = true; }
+  void wait_for_sync() { syncing_.acquire(); }
+  void let_go() { go_on_.release(); }
+
+ private:
+  class SlowFile final : public File {
+   public:
+    SlowFile(std::unique_ptr<File> file, SlowDisk& disk) : file_(std::move(file)), disk_(disk) {}
+    Result<std::string> read_at(std::uint64_t at, std::size_t size) override {
+      return file_->read_at(at, size);
+    }
+    Result<void> write_at(std::uint64_t at, std::string_view data) override {
+      return file_->write_at(at, data);
+    }
+    Result<void> truncate(std::uint64_t size) override { return file_->truncate(size); }
+    Result<std::uint64_t> size() override { return file_->size(); }
+    Result<void> sync() override {
+      if (disk_.held_.exchange(false)) {
+        disk_.syncing_.release();
+        disk_.go_on_.acquire();
+      }
+      return file_->sync();
+    }
+
+   private:
+    std::unique_ptr<File> file_;
+    SlowDisk& disk_;
+  };
+
+  SimDisk& disk() { return env_.disk(); }
+
+  SimEnv env_{1};
+  std::atomic<bool> held_ = false;
+  std::binary_semaphore syncing_{0};
+  std::binary_semaphore go_on_{0};
+};
+
+TEST(SqliteSettling, ReadersDoNotWaitForAChangeToReachTheDisk) {
+  SlowDisk machine;
+  const std::unique_ptr<SqliteStore> store = open_store(machine, "/data");
+  const SessionKey key = Trial::key();
+  commit(*store, Trial::first(key)).value();
+  take_turn(*store, key, 1);
+  machine.hold();
+  std::binary_semaphore noted(0);
+  store->note({.key = key, .conditions = {}, .changes = {AddRecord{Trial::record(events(), 3, "later")}}},
+              [&](const Result<void>& done) {
+                EXPECT_TRUE(done);
+                noted.release();
+              });
+  machine.wait_for_sync();
+  expect_turns(*store, key, 1);
+  EXPECT_EQ(list(*store, {.tenant = key.tenant}).value().sessions.size(), 1U);
+  machine.let_go();
+  noted.acquire();
+  EXPECT_EQ(read_records(*store, Trial::query(key, RecordKind::kEvent)).value().records.size(), 3U);
 }
 
 TEST(SqliteSettling, ADamagedLogIsReportedAndLeftAsItIs) {
