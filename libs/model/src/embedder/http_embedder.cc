@@ -109,6 +109,7 @@ class HttpEmbedder final : public Embedder {
              .dimensions = options_.dimensions,
              .batch = std::max<std::size_t>(options_.batch, 1),
              .unrelated = 0.15F,
+             .fitting = 0.35F,
              .same = 0.6F};
   }
 
