@@ -2,9 +2,9 @@
 //
 //   bench_memory [--locomo FILE] [--oracle FOLDER] [--large]
 //
-// Without a file of conversations only speed is measured. --oracle: sentences.txt and own_fp32_from_int8.f32,
-// to which the vectors of minilm are compared. --large also builds the graph of a million vectors, which
-// takes minutes and 2 GB.
+// Without a file of conversations, how much of them is found is not measured. --oracle: sentences.txt and
+// own_fp32_from_int8.f32, to which the vectors of minilm are compared. --large also builds the graph of a
+// million vectors, which takes minutes and 2 GB.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -27,6 +27,7 @@
 
 #include "figure.h"
 #include "locomo.h"
+#include "score_bench.h"
 #include "timing.h"
 
 namespace tertulia::bench {
@@ -331,6 +332,8 @@ int main(int argc, char** argv) {
     if (word == "--large") graph = 1'000'000;
   }
   if (!locomo.empty()) measure_locomo(locomo);
+  measure_scores("static", tertulia::static_embedder());
+  measure_scores("minilm", tertulia::minilm_embedder().value());
   measure_embedders();
   if (!oracle.empty()) measure_likeness(oracle);
   measure_retrieval();
