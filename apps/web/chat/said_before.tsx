@@ -7,7 +7,7 @@ import { sessions, titleOf } from './state/session_list.ts';
 
 // Shorter ones mean nothing yet.
 const kLeastLetters = 3;
-const kNear = 0.2;
+const kNear = 0.535;
 const kPause = 300;
 
 interface Said {

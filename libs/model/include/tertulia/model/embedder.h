@@ -81,6 +81,10 @@ struct HttpEmbedderOptions {
   std::size_t dimensions = 1'536;
   // Texts in one request. Default: 64.
   std::size_t batch = 64;
+  // What its cosines mean (EmbedderInfo). They differ from model to model; these are rough.
+  float unrelated = 0.15F;
+  float fitting = 0.35F;
+  float same = 0.6F;
 };
 
 // Any OpenAI-style /embeddings endpoint. kBadStream for an answer that is not the vectors that were asked
