@@ -22,7 +22,7 @@ namespace tertulia {
 namespace {
 
 // Below this an episode has nothing to do with the question: chosen by episode_floor_test.cc.
-constexpr double kLeastScore = 0.535;
+constexpr double kLeastScore = 0.52;
 // Below this a line of an episode that belongs to the question is not quoted.
 constexpr double kLeastQuoteScore = 0.08;
 // Messages of an episode that are looked through for quotes.

@@ -50,11 +50,21 @@ constexpr double kStrengthScale = 0.6;
 // meaning alone follows from the embedder. Chosen with documents and questions: asked_documents.h.
 constexpr double kFittingScore = 0.75;
 constexpr double kFittingWithWords = 0.28;
+// Among more items than a few, something is near by chance: how much more strength it takes, for each time
+// that there are e times as many.
+constexpr double kFewItems = 8;
+constexpr double kGrowth = 0.02;
+constexpr double kGrowthWithWords = 0.035;
+
+double fitting_among(std::size_t items, double fitting, double growth) {
+  const double times = std::max(static_cast<double>(items) / kFewItems, 1.0);
+  return std::clamp(fitting + growth * std::log(times), 1e-6, 1 - 1e-6);
+}
 
 // Of a strength between 0 and 1: one line up to what is fitting, another one from there.
 double score_of(double strength, double fitting) {
   if (strength < fitting) return kFittingScore * strength / fitting;
-  return kFittingScore + (1 - kFittingScore) * (strength - fitting) / std::max(1 - fitting, 1e-6);
+  return kFittingScore + (1 - kFittingScore) * (strength - fitting) / (1 - fitting);
 }
 
 using VectorFilter = std::function<bool(std::uint32_t)>;
@@ -331,7 +341,7 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
   }
   std::vector<Scored> scored;
   if (!query.words) {
-    const double fitting = std::max(impl.meaning_of(impl.options.fitting), 1e-6F);
+    const double fitting = fitting_among(size(), impl.meaning_of(impl.options.fitting), kGrowth);
     for (const Near& near : nearest) {
       const double strength = impl.meaning_of(near.cosine);
       scored.push_back({near.label, near.cosine, strength, score_of(strength, fitting)});
@@ -352,6 +362,7 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
     if (!by_meaning || label == kNone) return 0.0F;
     return label < cosines.size() ? cosines[label] : impl.vectors->cosine(query.vector, label);
   };
+  const double fitting = fitting_among(size(), kFittingWithWords, kGrowthWithWords);
   for (const std::uint32_t label : candidates) {
     const float cosine = cosine_of(label);
     const float meaning = impl.meaning_of(cosine) +
@@ -359,7 +370,7 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
                           kWeights.meaning_behind * impl.meaning_of(cosine_of(impl.sequences.behind(label)));
     const double sum = search.words_around(label) + (by_meaning ? kWeights.meaning * meaning : 0);
     const double strength = 1 - std::exp(-sum * search.factor(label) / kStrengthScale);
-    scored.push_back({label, cosine, strength, score_of(strength, kFittingWithWords)});
+    scored.push_back({label, cosine, strength, score_of(strength, fitting)});
   }
   std::vector<Found> found = best_of(scored, query, impl.items);
   for (Found& one : found) one.words = search.own(impl.labels.at(one.id));

@@ -57,6 +57,29 @@ TEST(Score, ACosineThatIsFittingScoresThreeQuarters) {
               1e-5);
 }
 
+TEST(Score, AmongMoreTextsItTakesMoreToFit) {
+  HybridIndex index({.unrelated = 0.35F, .fitting = 0.45F, .same = 0.75F});
+  const std::string question = "When does the shop open?";
+  const auto add = [&](const std::string& id, const std::string& text) {
+    index.add({.id = id, .text = text, .vector = embed(*static_embedder(), {text}).value().front()}).value();
+  };
+  const auto score_of_first = [&](bool words) {
+    const Found found = index
+                            .search({.text = question,
+                                     .vector = embed(*static_embedder(), {question}).value().front(),
+                                     .words = words})
+                            .at(0);
+    EXPECT_EQ(found.id, "hours");
+    return found;
+  };
+  add("hours", "The shop opens at nine.");
+  const double few = score_of_first(false).score;
+  for (int i = 0; i < 200; ++i) add(std::to_string(i), "Note " + std::to_string(i) + " of the choir");
+  EXPECT_LT(score_of_first(false).score, few);
+  EXPECT_GE(score_of_first(false).score, 0.75);
+  EXPECT_GE(score_of_first(true).score, 0.75);
+}
+
 TEST(Score, GrowsWithTheStrengthThatTheOrderIsBy) {
   HybridIndex index({.unrelated = 0.35F, .fitting = 0.45F, .same = 0.75F});
   std::vector<std::string> texts;
