@@ -48,6 +48,18 @@ std::string joined_text(const CollectionState& state, const std::string& id, std
   }
 }
 
+// Its first chunk tells for all: they are written together.
+DocumentInfo document_of(const CollectionState& state, const std::string& source,
+                         const std::map<std::uint64_t, std::string>& chunks) {
+  DocumentInfo document{.source = source, .chunks = chunks.size()};
+  for (const auto& [place, id] : chunks) document.tokens += state.items.at(id).tokens;
+  const MemoryItem& first = state.items.at(chunks.begin()->second).item;
+  document.time = first.time;
+  document.writer = first.writer;
+  document.metadata = first.metadata;
+  return document;
+}
+
 // How many times as many are looked at as are wanted.
 constexpr std::size_t kReranked = 4;
 // How much the words of one sentence count beside the rest.
@@ -199,6 +211,34 @@ Result<ItemPage> SemanticMemory::list(const CollectionId& id, std::size_t limit,
     page.items.push_back(at->second.item);
   }
   return page;
+}
+
+Result<DocumentPage> SemanticMemory::documents(const CollectionId& id, std::size_t limit,
+                                               std::string_view cursor) {
+  TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
+  const std::shared_lock lock(collection->looking);
+  const CollectionState& state = collection->state;
+  DocumentPage page;
+  for (auto at = state.chunks.upper_bound(cursor); at != state.chunks.end(); ++at) {
+    if (page.documents.size() == limit) {
+      page.next = page.documents.empty() ? "" : page.documents.back().source;
+      break;
+    }
+    page.documents.push_back(document_of(state, at->first, at->second));
+  }
+  return page;
+}
+
+Result<CollectionCounts> SemanticMemory::count(const CollectionId& id) {
+  TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
+  const std::shared_lock lock(collection->looking);
+  const CollectionState& state = collection->state;
+  const auto facts = std::count_if(state.items.begin(), state.items.end(), [](const auto& entry) {
+    return entry.second.item.kind == MemoryKind::kFact;
+  });
+  return CollectionCounts{.items = state.items.size(),
+                          .documents = state.chunks.size(),
+                          .facts = static_cast<std::size_t>(facts)};
 }
 
 Result<std::vector<Fact>> SemanticMemory::facts(const CollectionId& id, std::optional<Time> as_of) {
