@@ -71,35 +71,11 @@ Result<std::vector<CollectionSummary>> list_collections(SemanticMemory& memory, 
   for (const OwnerId& owner : {user, shared.owner}) {
     TERTULIA_TRY_AS(const std::vector<CollectionId> found, collections_of(store, tenant, owner));
     for (const CollectionId& collection : found) {
-      CollectionSummary summary{.collection = collection};
-      std::set<std::string> sources;
-      TERTULIA_TRY(each_item(memory, collection, [&](const MemoryItem& item) {
-        ++summary.items;
-        if (item.kind == MemoryKind::kFact) ++summary.facts;
-        if (item.kind == MemoryKind::kChunk) sources.insert(item.source);
-      }));
-      summary.documents = sources.size();
-      if (summary.items > 0) summaries.push_back(std::move(summary));
+      TERTULIA_TRY_AS(const CollectionCounts counts, memory.count(collection));
+      if (counts.items > 0) summaries.push_back({collection, counts});
     }
   }
   return summaries;
-}
-
-Result<std::vector<DocumentSummary>> list_documents(SemanticMemory& memory, const CollectionId& collection) {
-  std::map<std::string, DocumentSummary> documents;
-  TERTULIA_TRY(each_item(memory, collection, [&](const MemoryItem& item) {
-    if (item.kind != MemoryKind::kChunk) return;
-    DocumentSummary& document = documents[item.source];
-    if (document.chunks++ > 0) return;
-    document.source = item.source;
-    document.written_at = item.time;
-    document.writer = item.writer;
-    document.metadata = item.metadata;
-  }));
-  std::vector<DocumentSummary> list;
-  list.reserve(documents.size());
-  for (auto& [source, document] : documents) list.push_back(std::move(document));
-  return list;
 }
 
 Result<MemoryItem> find_item(SemanticMemory& memory, const CollectionId& collection, std::string_view id) {

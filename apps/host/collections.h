@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,25 +30,12 @@ bool is_shared(const CollectionId& collection);
 
 struct CollectionSummary {
   CollectionId collection;
-  std::size_t items = 0;
-  std::size_t documents = 0;
-  std::size_t facts = 0;
+  CollectionCounts counts;
 };
 
 // Those of the user and those of the tenant that have something in them. Blocks, and reads them into RAM.
 Result<std::vector<CollectionSummary>> list_collections(SemanticMemory& memory, Store& store,
                                                         const TenantId& tenant, const OwnerId& user);
-
-struct DocumentSummary {
-  std::string source;
-  std::size_t chunks = 0;
-  Time written_at{};
-  std::string writer;
-  std::map<std::string, std::string> metadata;
-};
-
-// In the order of their sources. Blocks.
-Result<std::vector<DocumentSummary>> list_documents(SemanticMemory& memory, const CollectionId& collection);
 
 // One item. kNotFound {param}.
 Result<MemoryItem> find_item(SemanticMemory& memory, const CollectionId& collection, std::string_view id);

@@ -9,6 +9,21 @@
 #include "host.h"
 
 namespace tertulia {
+namespace {
+
+// What the cosines of an endpoint mean. That a question and its answer have at best follows from the others.
+Result<void> set_scale(const Config& config, HttpEmbedderOptions& options) {
+  const auto hundredths = [&](std::string_view key) { return static_cast<float>(config.integer(key)) / 100; };
+  options.unrelated = hundredths("memory.http.unrelated");
+  options.fitting = hundredths("memory.http.fitting");
+  if (options.fitting <= options.unrelated) {
+    return Error(ErrorCode::kBadConfig, "memory.http.fitting must be above memory.http.unrelated");
+  }
+  options.same = std::min(1.0F, options.unrelated + 2.25F * (options.fitting - options.unrelated));
+  return {};
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Embedder>> configured_embedder(const Config& config) {
   const std::string kind = config.string("memory.embedder");
@@ -21,6 +36,7 @@ Result<std::shared_ptr<Embedder>> configured_embedder(const Config& config) {
     HttpEmbedderOptions options{
         .model = config.string("memory.http.model"),
         .dimensions = static_cast<std::size_t>(config.integer("memory.http.dimensions"))};
+    TERTULIA_TRY(set_scale(config, options));
     options.provider.base_url = config.string("memory.http.url");
     options.provider.key = config.secret("memory.http.key");
     // An answer comes all at once, so this is how long it may take.

@@ -73,6 +73,12 @@ Settings host_settings(const Environment& environment) {
   settings.add(Setting::string("memory.http.model", "", "For the embedder http: the model."));
   settings.add(Setting::integer("memory.http.dimensions", 1'536, 1, 65'536,
                                 "For the embedder http: how many numbers its vectors have."));
+  settings.add(Setting::integer("memory.http.unrelated", 15, 0, 98,
+                                "For the embedder http: the cosine, in hundredths, of texts that have "
+                                "nothing to do with each other."));
+  settings.add(Setting::integer("memory.http.fitting", 35, 1, 99,
+                                "For the embedder http: the cosine, in hundredths, from which on a text "
+                                "answers a question; it scores 0.75."));
   settings.add(Setting::secret("memory.http.key", "For the embedder http: the key, if it wants one."));
   settings.add(
       Setting::string("memory.model", "",

@@ -2,9 +2,9 @@
 //
 //   bench_memory [--locomo FILE] [--oracle FOLDER] [--large]
 //
-// Without a file of conversations only speed is measured. --oracle: sentences.txt and own_fp32_from_int8.f32,
-// to which the vectors of minilm are compared. --large also builds the graph of a million vectors, which
-// takes minutes and 2 GB.
+// Without a file of conversations, how much of them is found is not measured. --oracle: sentences.txt and
+// own_fp32_from_int8.f32, to which the vectors of minilm are compared. --large also builds the graph of a
+// million vectors, which takes minutes and 2 GB.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -27,6 +27,7 @@
 
 #include "figure.h"
 #include "locomo.h"
+#include "score_bench.h"
 #include "timing.h"
 
 namespace tertulia::bench {
@@ -305,15 +306,45 @@ void measure_graph(std::size_t count) {
   print_figure("graph: search, p99", percentile(times, 0.99), "ms", "< 5", "");
 }
 
+// In conversations of hundreds of turns: questions whose answer passes the default score, and questions about
+// the next conversation that find something in this one.
+void measure_floor(const std::string& name, const std::shared_ptr<Embedder>& embedder,
+                   const std::vector<LocomoConversation>& conversations) {
+  for (const bool words : {false, true}) {
+    Recall fitting;
+    Recall foreign;
+    for (std::size_t i = 0; i < conversations.size(); ++i) {
+      const ConversationIndex index = whole_index(conversations[i], embedder);
+      const auto found = [&](const LocomoQuestion& question) {
+        return ids_of(
+            index.search({.text = question.text, .top_k = kTop, .min_score = 0.75, .words = words}));
+      };
+      for (const LocomoQuestion& question : conversations[i].questions) {
+        fitting.sum += found_share(question.evidence, found(question)) > 0 ? 1 : 0;
+        fitting.count += 1;
+      }
+      for (const LocomoQuestion& question : conversations[(i + 1) % conversations.size()].questions) {
+        foreign.sum += found(question).empty() ? 0 : 1;
+        foreign.count += 1;
+      }
+    }
+    const std::string which = "at 0.75, turns, " + name + (words ? ", words and meaning" : ", meaning alone");
+    print_figure(which + ": evidence among ten that pass", fitting.percent(), "%", "", "");
+    print_figure(which + ": foreign that find something", foreign.percent(), "%", "", "");
+  }
+}
+
 void measure_locomo(const std::string& path) {
   const auto conversations = read_locomo(path).value();
   measure_recall("plain BM25", plain_words(), conversations, "");
   measure_recall("plain vectors (static)", plain_vectors(static_embedder()), conversations, "");
   measure_recall("ours, words only", ours(nullptr), conversations, "");
   measure_recall("ours, static", ours(static_embedder()), conversations, ">= 75");
-  const auto minilm = minilm_embedder().value();
+  const auto minilm = cached_embedder(minilm_embedder().value(), 20'000);
   measure_recall("plain vectors (minilm)", plain_vectors(minilm), conversations, "");
   measure_recall("ours, minilm", ours(minilm), conversations, ">= 78");
+  measure_floor("static", static_embedder(), conversations);
+  measure_floor("minilm", minilm, conversations);
 }
 
 }  // namespace
@@ -331,6 +362,8 @@ int main(int argc, char** argv) {
     if (word == "--large") graph = 1'000'000;
   }
   if (!locomo.empty()) measure_locomo(locomo);
+  measure_scores("static", tertulia::static_embedder());
+  measure_scores("minilm", tertulia::minilm_embedder().value());
   measure_embedders();
   if (!oracle.empty()) measure_likeness(oracle);
   measure_retrieval();

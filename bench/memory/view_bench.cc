@@ -106,7 +106,10 @@ void measure_history(const Tokenizer& tokenizer) {
 void measure_retrieval(const Tokenizer& tokenizer) {
   const std::shared_ptr<Embedder> embedder = static_embedder();
   const EmbedderInfo& info = embedder->info();
-  HybridIndex index({.dimensions = info.dimensions, .unrelated = info.unrelated, .same = info.same});
+  HybridIndex index({.dimensions = info.dimensions,
+                     .unrelated = info.unrelated,
+                     .fitting = info.fitting,
+                     .same = info.same});
   constexpr std::size_t kItems = 100'000;
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < kItems; ++i) texts.push_back(sentence(i));

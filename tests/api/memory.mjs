@@ -22,6 +22,7 @@ test('A document is ingested, found, listed, replaced and forgotten', async () =
   await ingest({ source: 'a.txt', text: 'Apples are red.' });
   const first = await server.expect(200, 'GET', `${api}/documents?limit=1`);
   equal([first.documents.map((one) => one.source), first.next], [['a.txt'], 'a.txt']);
+  check(first.documents[0].tokens > 0 && first.documents[0].chunks > 0, JSON.stringify(first));
   const rest = await server.expect(200, 'GET', `${api}/documents?cursor=${first.next}`);
   equal([rest.documents.map((one) => [one.source, one.writer]), rest.next], [[['manual.md', 'user:local']], undefined]);
   equal((await server.expect(200, 'DELETE', `${api}/documents?source=manual.md`)).removed, other.chunks);

@@ -57,7 +57,7 @@ export default {
     await page.keyboard.press('Enter');
     const first = page.getByRole('list', { name: 'Facts and documents' }).getByRole('listitem').first();
     await first.getByText('I live in Lisbon').waitFor();
-    assert.ok(Number((await first.getByRole('img').getAttribute('aria-label')).replace('score ', '')) > 0.2);
+    assert.ok(Number((await first.getByRole('img').getAttribute('aria-label')).replace('score ', '')) > 0.75);
     await page.getByRole('searchbox', { name: 'Search memory' }).fill('');
     await card.getByRole('button', { name: 'Forget: I live in Lisbon' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();

@@ -46,7 +46,7 @@ function settings(world) {
     writeFileSync(path, text);
     return `[workflows.${name}]\nfile = "${path}"\n`;
   };
-  return `[agents.default.memory]\nsemantic_min_score = 0.5\n[agents.tutor]\nname = "Tutor"\nmodel = "test"\n${file('article', kTeam)}${file('letter', kChecked)}`;
+  return `[agents.tutor]\nname = "Tutor"\nmodel = "test"\n${file('article', kTeam)}${file('letter', kChecked)}`;
 }
 
 const kTable = `The three largest, by the census of 2021:

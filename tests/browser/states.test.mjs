@@ -172,5 +172,4 @@ export const settings = {
   'a server that asks for a key is given one, and a wrong one is asked for again': '[server]\nkey_required = true\n',
   'what was asked of an agent goes to it, and settings are kept': (world) =>
     `[models.big]\nprovider = "openai-compatible"\nmodel = "bigger"\nbase_url = "${world.model.address}"\n[agents.tutor]\nname = "Tutor"\nmodel = "big"\n`,
-  'what was recalled is told by its words and by where it is known from': '[agents.default.memory]\nsemantic_min_score = 0.5\n',
 };

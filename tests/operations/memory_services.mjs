@@ -59,7 +59,6 @@ dimensions = ${topics.length}
 key = "sk-vec"
 [agents.default.memory]
 semantic_learning = true
-semantic_min_score = 0.3
 retrieval_timeout = "20s"
 ${more}`;
 
@@ -182,7 +181,7 @@ test('An endpoint that is silent or gone holds nobody up', async () => {
 test('A collection keeps to the embedder it was made with', async () => {
   const home = new Home();
   await home.run('memory', 'add', 'I live in Lisbon');
-  home.configure('[agents.default.memory]\nsemantic_min_score = 0.3\n');
+  home.configure('');
   const refused = await home.run('memory', 'search', 'Lisbon');
   equal(refused.code, 78, refused.out);
   check(refused.err.includes('vec/8') && refused.err.includes('static'), refused.err);

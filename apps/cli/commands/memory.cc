@@ -37,6 +37,7 @@ struct MemoryOptions {
   std::string source;
   std::size_t top = 5;
   std::string as_of;
+  bool documents = false;
   // Of episodes.
   std::string archive;
   std::string forget;
@@ -164,6 +165,36 @@ Result<void> search(const MemoryOptions& options, const Context& context) {
     context.out.line(context.out.styled(
         Style::kDim, std::to_string(percent) + " %  " + one.item.id + "  " + one_line(one.item.source)));
     context.out.line(fit(one_line(one.text), output_width()));
+  }
+  return {};
+}
+
+Result<void> list_documents(const MemoryOptions& options, const Context& context) {
+  TERTULIA_TRY_AS(const CollectionId collection, collection_of(options, context));
+  TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));
+  std::vector<std::vector<std::string>> rows;
+  std::string cursor;
+  do {
+    TERTULIA_TRY_AS(DocumentPage page, opened.memory->documents(collection, 100, cursor));
+    for (const DocumentInfo& document : page.documents) {
+      if (context.out.json) {
+        context.out.line(to_text(JsonObject{{"source", document.source},
+                                            {"chunks", static_cast<std::uint64_t>(document.chunks)},
+                                            {"tokens", static_cast<std::uint64_t>(document.tokens)},
+                                            {"written_at", iso_time(document.time)},
+                                            {"writer", document.writer}}));
+        continue;
+      }
+      rows.push_back({one_line(document.source), std::to_string(document.chunks),
+                      std::to_string(document.tokens), iso_time(document.time)});
+    }
+    cursor = std::move(page.next);
+  } while (!cursor.empty());
+  if (context.out.json) return {};
+  if (rows.empty()) {
+    context.out.line("No documents are known here.");
+  } else {
+    context.out.table({"source", "chunks", "tokens", "written"}, rows);
   }
   return {};
 }
@@ -315,8 +346,14 @@ void add_memory(CLI::App& app, Context& context) {
   searching->add_option("--as-of", options->as_of, kAsOf);
   searching->callback([options, &context] { context.run([&] { return search(*options, context); }); });
   CLI::App* listing = add_verb(*command, "list", "List everything that is known", options);
-  listing->add_option("--as-of", options->as_of, kAsOf);
-  listing->callback([options, &context] { context.run([&] { return list_items(*options, context); }); });
+  CLI::Option* then = listing->add_option("--as-of", options->as_of, kAsOf);
+  listing->add_flag("--documents", options->documents, "Documents as a whole, without what is in them")
+      ->excludes(then);
+  listing->callback([options, &context] {
+    context.run([&] {
+      return options->documents ? list_documents(*options, context) : list_items(*options, context);
+    });
+  });
   CLI::App* forgetting = add_verb(*command, "forget", "Forget items, or a document", options);
   forgetting->add_option("items", options->items, "Their ids");
   forgetting->add_option("--source", options->source, "The document");

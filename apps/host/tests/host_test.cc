@@ -165,10 +165,9 @@ bool is_shown_knowledge(Host& host, const std::string& agent, const std::string&
 }
 
 TEST_F(HostTest, AnAgentRecallsFromTheCollectionsThatItsTableNames) {
-  constexpr std::string_view kNear = "semantic_min_score = 0.3\nsemantic_hybrid = true\n";
-  const auto host =
-      open("[agents.desk.memory]\nshared = [\"handbook\"]\n" + std::string(kNear) +
-           "[agents.guest.memory]\nrecall_user = false\nrecall_agent = false\n" + std::string(kNear));
+  const auto host = open(
+      "[agents.desk.memory]\nshared = [\"handbook\"]\n"
+      "[agents.guest.memory]\nrecall_user = false\nrecall_agent = false\n");
   const MemoryWriter writer{.kind = WriterKind::kOperator, .name = "test"};
   const SessionKey own = local_key(SessionId::parse("s").value());
   SemanticMemory written(host->store(), real_env(), static_embedder());
@@ -183,6 +182,31 @@ TEST_F(HostTest, AnAgentRecallsFromTheCollectionsThatItsTableNames) {
   EXPECT_TRUE(is_shown_knowledge(*host, "desk", "Where do I live?"));
   EXPECT_FALSE(is_shown_knowledge(*host, "guest", "When does the office close?"));
   EXPECT_FALSE(is_shown_knowledge(*host, "guest", "Where do I live?"));
+}
+
+TEST_F(HostTest, ADocumentIsShownToQuestionsThatItAnswersAndToNoOthersWithoutAnySetting) {
+  const auto host = open("");
+  const SessionKey own = local_key(SessionId::parse("s").value());
+  SemanticMemory written(host->store(), real_env(), static_embedder());
+  written
+      .ingest(user_collection(own.tenant, own.owner).value(),
+              {.source = "shop.md",
+               .format = DocumentFormat::kMarkdown,
+               .bytes = "# Opening hours\n\nThe shop is open from Monday to Friday from 9:00 to 18:30 and on "
+                        "Saturdays from 10:00 to 14:00.\n\n# Returns\n\nUnused goods can be returned "
+                        "within 30 days with the receipt.\n"},
+              {.kind = WriterKind::kOperator, .name = "test"})
+      .value();
+  host->memory()->prepare();
+  for (const char* question :
+       {"When does the shop open on Saturdays?", "Until when are you open on a Friday?",
+        "How many days do I have to return something?"}) {
+    EXPECT_TRUE(is_shown_knowledge(*host, "default", question)) << question;
+  }
+  for (const char* question :
+       {"What is the capital of Mongolia?", "Tell me a joke about accountants.", "Why is the sky blue?"}) {
+    EXPECT_FALSE(is_shown_knowledge(*host, "default", question)) << question;
+  }
 }
 
 TEST_F(HostTest, SessionsEndAsTheTablesOfTheirAgentsSay) {

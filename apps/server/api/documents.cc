@@ -28,8 +28,9 @@ Result<Reply> list_all_collections(Call& call) {
   for (const CollectionSummary& one : summaries) {
     const Access wanted = is_shared(one.collection) ? Access::kAdmin : Access::kWrite;
     out.begin_object().key("id").string(collection_name(one.collection));
-    out.key("items").number(std::uint64_t{one.items}).key("documents").number(std::uint64_t{one.documents});
-    out.key("facts").number(std::uint64_t{one.facts});
+    out.key("items").number(std::uint64_t{one.counts.items});
+    out.key("documents").number(std::uint64_t{one.counts.documents});
+    out.key("facts").number(std::uint64_t{one.counts.facts});
     out.key("writable").boolean(call.principal.may(wanted)).end_object();
   }
   out.end_array().end_object();
@@ -180,23 +181,16 @@ Result<Reply> list_all_documents(Call& call) {
   TERTULIA_TRY_AS(const std::optional<std::uint64_t> limit, query.number("limit", 1, 1'000));
   const std::string cursor = query.text_or("cursor", {});
   TERTULIA_TRY(query.finish());
-  TERTULIA_TRY_AS(const std::vector<DocumentSummary> documents,
-                  list_documents(*call.services.desks.semantic, collection));
+  TERTULIA_TRY_AS(const DocumentPage page,
+                  call.services.desks.semantic->documents(collection, limit.value_or(100), cursor));
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("documents").begin_array();
-  std::uint64_t left = limit.value_or(100);
-  std::string last;
-  bool more = false;
-  for (const DocumentSummary& document : documents) {
-    if (!cursor.empty() && document.source <= cursor) continue;
-    more = left == 0;
-    if (more) break;
-    --left;
-    last = document.source;
+  for (const DocumentInfo& document : page.documents) {
     out.begin_object().key("source").string(document.source);
     out.key("chunks").number(std::uint64_t{document.chunks});
-    out.key("written_at").string(iso_time(document.written_at)).key("writer").string(document.writer);
+    out.key("tokens").number(std::uint64_t{document.tokens});
+    out.key("written_at").string(iso_time(document.time)).key("writer").string(document.writer);
     if (!document.metadata.empty()) {
       out.key("metadata").begin_object();
       for (const auto& [name, value] : document.metadata) out.key(name).string(value);
@@ -205,7 +199,7 @@ Result<Reply> list_all_documents(Call& call) {
     out.end_object();
   }
   out.end_array();
-  if (more) out.key("next").string(last);
+  if (!page.next.empty()) out.key("next").string(page.next);
   out.end_object();
   return Reply::json(std::move(body));
 }

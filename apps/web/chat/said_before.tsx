@@ -7,7 +7,6 @@ import { sessions, titleOf } from './state/session_list.ts';
 
 // Shorter ones mean nothing yet.
 const kLeastLetters = 3;
-const kNear = 0.2;
 const kPause = 300;
 
 interface Said {
@@ -23,7 +22,7 @@ async function find(query: string): Promise<Said[]> {
   const [messages, episodes] = await Promise.all([searchMessages(query).catch(() => []), searchEpisodes(query).catch(() => [])]);
   const said = messages.map(({ id, session, branch, index, excerpt }) => ({ id, session, branch, index, words: excerpt }));
   const told = new Set(said.map(({ session }) => session));
-  const meant = episodes.filter(({ episode, score }) => score >= kNear && !told.has(episode.session));
+  const meant = episodes.filter(({ episode }) => !told.has(episode.session));
   return [...said, ...meant.map(({ episode, quotes }) => ({ id: episode.id, session: episode.session, branch: episode.branch, index: episode.first, words: quotes?.[0] ?? episode.summary }))];
 }
 

@@ -275,6 +275,7 @@ export interface NewDocument {
 export interface MemoryDocument {
   source: string;
   chunks: number;
+  tokens: number;
   written_at: string;
   writer: string;
   metadata?: Record<string, string>;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "index_options.h"
+
 namespace tertulia {
 namespace {
 
@@ -40,8 +42,7 @@ Result<void> read_all(Store& store, const CollectionId& id, bool& exists, const 
 
 }  // namespace
 
-CollectionState::CollectionState(const EmbedderInfo& info)
-    : index({.dimensions = info.dimensions, .unrelated = info.unrelated, .same = info.same}) {}
+CollectionState::CollectionState(const EmbedderInfo& info) : index(index_options(info)) {}
 
 void CollectionState::put(StoredItem stored) {
   const MemoryItem& item = stored.item;

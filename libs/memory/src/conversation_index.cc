@@ -2,13 +2,13 @@
 
 #include <utility>
 
+#include "index_options.h"
+
 namespace tertulia {
 namespace {
 
 HybridOptions options_for(const Embedder* embedder) {
-  if (embedder == nullptr) return {};
-  const EmbedderInfo& info = embedder->info();
-  return {.dimensions = info.dimensions, .unrelated = info.unrelated, .same = info.same};
+  return embedder == nullptr ? HybridOptions() : index_options(embedder->info());
 }
 
 }  // namespace

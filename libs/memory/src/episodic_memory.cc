@@ -16,13 +16,15 @@
 #include "tertulia/store/episode_store.h"
 #include "tertulia/store/thrown.h"
 
+#include "index_options.h"
+
 namespace tertulia {
 namespace {
 
 // Below this an episode has nothing to do with the question: chosen by episode_floor_test.cc.
-constexpr double kLeastScore = 0.20;
+constexpr double kLeastScore = 0.52;
 // Below this a line of an episode that belongs to the question is not quoted.
-constexpr double kLeastQuoteScore = 0.03;
+constexpr double kLeastQuoteScore = 0.08;
 // Messages of an episode that are looked through for quotes.
 constexpr std::size_t kMostQuotable = 400;
 
@@ -50,9 +52,7 @@ RecordQuery all_of(const TenantId& tenant, const OwnerId& owner) {
 }
 
 HybridOptions shelf_options(const Embedder* embedder) {
-  if (embedder == nullptr) return {};
-  const EmbedderInfo& info = embedder->info();
-  return {.dimensions = info.dimensions, .unrelated = info.unrelated, .same = info.same};
+  return embedder == nullptr ? HybridOptions() : index_options(embedder->info());
 }
 
 // Up to which message a branch is in episodes, those that were forgotten included. Kept only when one is.

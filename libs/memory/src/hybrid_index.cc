@@ -44,8 +44,28 @@ constexpr Weights kWeights;
 // looked at closely.
 constexpr std::size_t kWordCandidates = 500;
 constexpr std::size_t kMeaningCandidates = 200;
-// The sum of signs at which the score is 0.63: most of the words, in a text of usual length.
-constexpr double kScoreScale = 0.6;
+// The sum of signs at which the strength is 0.63: most of the words, in a text of usual length.
+constexpr double kStrengthScale = 0.6;
+// What a text scores that is just strong enough to fit, and the strength that this takes with words. That by
+// meaning alone follows from the embedder. Chosen with documents and questions: asked_documents.h.
+constexpr double kFittingScore = 0.75;
+constexpr double kFittingWithWords = 0.28;
+// Among more items than a few, something is near by chance: how much more strength it takes, for each time
+// that there are e times as many.
+constexpr double kFewItems = 8;
+constexpr double kGrowth = 0.02;
+constexpr double kGrowthWithWords = 0.035;
+
+double fitting_among(std::size_t items, double fitting, double growth) {
+  const double times = std::max(static_cast<double>(items) / kFewItems, 1.0);
+  return std::clamp(fitting + growth * std::log(times), 1e-6, 1 - 1e-6);
+}
+
+// Of a strength between 0 and 1: one line up to what is fitting, another one from there.
+double score_of(double strength, double fitting) {
+  if (strength < fitting) return kFittingScore * strength / fitting;
+  return kFittingScore + (1 - kFittingScore) * (strength - fitting) / (1 - fitting);
+}
 
 using VectorFilter = std::function<bool(std::uint32_t)>;
 
@@ -217,24 +237,25 @@ class Search {
 struct Scored {
   std::uint32_t label;
   float cosine;
+  double strength;
   double score;
 };
 
-// The best of them, with their names. Names are compared only where scores are equal.
+// The best of them, with their names. Names are compared only where strengths are equal.
 std::vector<Found> best_of(std::vector<Scored>& scored, const IndexQuery& query,
                            const std::vector<Item>& items) {
   // Without a word in common, what is no nearer than anything else was not found.
   std::erase_if(scored, [&](const Scored& one) {
-    return one.score < query.min_score || (query.words && one.score <= 0);
+    return one.score < query.min_score || (query.words && one.strength <= 0);
   });
   const auto cut = scored.begin() + static_cast<std::ptrdiff_t>(std::min(query.top_k, scored.size()));
   std::partial_sort(scored.begin(), cut, scored.end(), [&](const Scored& a, const Scored& b) {
-    if (a.score != b.score) return a.score > b.score;
+    if (a.strength != b.strength) return a.strength > b.strength;
     return a.cosine != b.cosine ? a.cosine > b.cosine : items[a.label].id < items[b.label].id;
   });
   std::vector<Found> found;
   for (auto one = scored.begin(); one != cut; ++one) {
-    found.push_back({items[one->label].id, one->score, 0, one->cosine});
+    found.push_back({items[one->label].id, one->score, one->strength, 0, one->cosine});
   }
   return found;
 }
@@ -320,8 +341,11 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
   }
   std::vector<Scored> scored;
   if (!query.words) {
-    for (const Near& near : nearest)
-      scored.push_back({near.label, near.cosine, impl.meaning_of(near.cosine)});
+    const double fitting = fitting_among(size(), impl.meaning_of(impl.options.fitting), kGrowth);
+    for (const Near& near : nearest) {
+      const double strength = impl.meaning_of(near.cosine);
+      scored.push_back({near.label, near.cosine, strength, score_of(strength, fitting)});
+    }
     return best_of(scored, query, impl.items);
   }
 
@@ -338,14 +362,15 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
     if (!by_meaning || label == kNone) return 0.0F;
     return label < cosines.size() ? cosines[label] : impl.vectors->cosine(query.vector, label);
   };
+  const double fitting = fitting_among(size(), kFittingWithWords, kGrowthWithWords);
   for (const std::uint32_t label : candidates) {
     const float cosine = cosine_of(label);
     const float meaning = impl.meaning_of(cosine) +
                           kWeights.meaning_before * impl.meaning_of(cosine_of(impl.sequences.before(label))) +
                           kWeights.meaning_behind * impl.meaning_of(cosine_of(impl.sequences.behind(label)));
     const double sum = search.words_around(label) + (by_meaning ? kWeights.meaning * meaning : 0);
-    const double score = 1 - std::exp(-sum * search.factor(label) / kScoreScale);
-    scored.push_back({label, cosine, score});
+    const double strength = 1 - std::exp(-sum * search.factor(label) / kStrengthScale);
+    scored.push_back({label, cosine, strength, score_of(strength, fitting)});
   }
   std::vector<Found> found = best_of(scored, query, impl.items);
   for (Found& one : found) one.words = search.own(impl.labels.at(one.id));

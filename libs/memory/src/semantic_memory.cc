@@ -48,13 +48,34 @@ std::string joined_text(const CollectionState& state, const std::string& id, std
   }
 }
 
+// Its first chunk tells for all: they are written together.
+DocumentInfo document_of(const CollectionState& state, const std::string& source,
+                         const std::map<std::uint64_t, std::string>& chunks) {
+  DocumentInfo document{.source = source, .chunks = chunks.size()};
+  for (const auto& [place, id] : chunks) document.tokens += state.items.at(id).tokens;
+  const MemoryItem& first = state.items.at(chunks.begin()->second).item;
+  document.time = first.time;
+  document.writer = first.writer;
+  document.metadata = first.metadata;
+  return document;
+}
+
 // How many times as many are looked at as are wanted.
 constexpr std::size_t kReranked = 4;
-// How much the words of one sentence count beside the score.
+// How much the words of one sentence count beside the rest.
 constexpr double kSentenceShare = 0.5;
 
-// The best ones first, by their scores and by how much of the question stands in one of their sentences.
-void rerank(std::vector<Recalled>& all, std::string_view question, double min_score) {
+// How strongly it was found beside it (Found::strength).
+using Strong = std::pair<double, Recalled>;
+
+void strongest_first(std::vector<Strong>& all) {
+  std::sort(all.begin(), all.end(), [](const Strong& one, const Strong& other) {
+    return one.first != other.first ? one.first > other.first : one.second.item.id < other.second.item.id;
+  });
+}
+
+// Adds to their strength how much of the question stands in one of their sentences.
+void rerank(std::vector<Strong>& all, std::string_view question) {
   const std::vector<std::string> asked = read_terms(question).terms;
   const std::set<std::string> wanted_terms(asked.begin(), asked.end());
   if (wanted_terms.empty()) return;
@@ -69,17 +90,7 @@ void rerank(std::vector<Recalled>& all, std::string_view question, double min_sc
     }
     return best;
   };
-  std::vector<std::pair<double, Recalled>> ranked;
-  for (Recalled& one : all) {
-    if (one.score < min_score) continue;
-    const double rank = one.score + kSentenceShare * best_sentence(one.item.text);
-    ranked.emplace_back(rank, std::move(one));
-  }
-  std::sort(ranked.begin(), ranked.end(), [](const auto& one, const auto& other) {
-    return one.first != other.first ? one.first > other.first : one.second.item.id < other.second.item.id;
-  });
-  all.clear();
-  for (auto& [rank, one] : ranked) all.push_back(std::move(one));
+  for (auto& [strength, one] : all) strength += kSentenceShare * best_sentence(one.item.text);
 }
 
 }  // namespace
@@ -147,7 +158,7 @@ Result<std::vector<Recalled>> SemanticMemory::recall(std::span<const CollectionI
                                                     .cancel = options.cancel,
                                                     .deadline = options.deadline}));
   const Time as_of = options.as_of.value_or(impl_->env.clock().now());
-  std::vector<Recalled> all;
+  std::vector<Strong> all;
   for (const CollectionId& id : collections) {
     TERTULIA_TRY(options.cancel.check());
     TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
@@ -167,16 +178,14 @@ Result<std::vector<Recalled>> SemanticMemory::recall(std::span<const CollectionI
       std::string text = joined_text(state, found.id, options.neighbours);
       const std::size_t tokens =
           options.neighbours == 0 ? stored.tokens : impl_->options.tokenizer->count(text);
-      all.push_back({id, stored.item, std::move(text), tokens, found.score});
+      all.emplace_back(found.strength, Recalled{id, stored.item, std::move(text), tokens, found.score});
     }
   }
-  std::sort(all.begin(), all.end(), [](const Recalled& one, const Recalled& other) {
-    return one.score != other.score ? one.score > other.score : one.item.id < other.item.id;
-  });
-  if (options.rerank) rerank(all, question, options.min_score);
+  if (options.rerank) rerank(all, question);
+  strongest_first(all);
   std::vector<Recalled> kept;
   std::size_t tokens = 0;
-  for (Recalled& one : all) {
+  for (auto& [strength, one] : all) {
     if (kept.size() == options.top_k) break;
     if (options.max_tokens > 0 && tokens + one.tokens > options.max_tokens) continue;
     tokens += one.tokens;
@@ -202,6 +211,34 @@ Result<ItemPage> SemanticMemory::list(const CollectionId& id, std::size_t limit,
     page.items.push_back(at->second.item);
   }
   return page;
+}
+
+Result<DocumentPage> SemanticMemory::documents(const CollectionId& id, std::size_t limit,
+                                               std::string_view cursor) {
+  TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
+  const std::shared_lock lock(collection->looking);
+  const CollectionState& state = collection->state;
+  DocumentPage page;
+  for (auto at = state.chunks.upper_bound(cursor); at != state.chunks.end(); ++at) {
+    if (page.documents.size() == limit) {
+      page.next = page.documents.empty() ? "" : page.documents.back().source;
+      break;
+    }
+    page.documents.push_back(document_of(state, at->first, at->second));
+  }
+  return page;
+}
+
+Result<CollectionCounts> SemanticMemory::count(const CollectionId& id) {
+  TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
+  const std::shared_lock lock(collection->looking);
+  const CollectionState& state = collection->state;
+  const auto facts = std::count_if(state.items.begin(), state.items.end(), [](const auto& entry) {
+    return entry.second.item.kind == MemoryKind::kFact;
+  });
+  return CollectionCounts{.items = state.items.size(),
+                          .documents = state.chunks.size(),
+                          .facts = static_cast<std::size_t>(facts)};
 }
 
 Result<std::vector<Fact>> SemanticMemory::facts(const CollectionId& id, std::optional<Time> as_of) {

@@ -376,7 +376,6 @@ class KnowledgeTest : public LifeTest {
 
   ContextRequest request(std::string question) {
     ContextRequest asked{.key = key("s"), .branch = main_branch(), .question = std::move(question)};
-    asked.config.semantic_min_score = 0.3;
     asked.config.semantic_hybrid = true;
     return asked;
   }

@@ -114,6 +114,43 @@ TEST_F(SemanticMemoryTest, AChangedSourceIsReplaced) {
   }
 }
 
+TEST_F(SemanticMemoryTest, DocumentsAreListedAsAWholePageByPage) {
+  const IngestReport report = memory->ingest(mine, manual(), kWriter, {.metadata = {{"lang", "en"}}}).value();
+  for (const std::string name : {"c.txt", "a.txt", "b.txt"}) {
+    memory->ingest(mine, {.source = name, .bytes = "A line of " + name + "."}, kWriter).value();
+  }
+  remember("I live in Madrid");
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(memory->count(mine).value(),
+              (CollectionCounts{.items = report.chunks + 4, .documents = 4, .facts = 1}));
+    std::vector<std::string> sources;
+    std::vector<std::size_t> sizes;
+    std::string cursor;
+    DocumentInfo last;
+    do {
+      const DocumentPage page = memory->documents(mine, 2, cursor).value();
+      sizes.push_back(page.documents.size());
+      for (const DocumentInfo& document : page.documents) sources.push_back((last = document).source);
+      cursor = page.next;
+    } while (!cursor.empty());
+    EXPECT_THAT(sources, ElementsAre("a.txt", "b.txt", "c.txt", "manual.md"));
+    EXPECT_THAT(sizes, ElementsAre(2, 2)) << "no empty page at the end";
+    EXPECT_EQ(last.chunks, report.chunks);
+    EXPECT_GT(last.tokens, 24U);
+    EXPECT_LE(last.tokens, 24U * report.chunks);
+    EXPECT_EQ(last.metadata.at("lang"), "en");
+    EXPECT_EQ(last.writer, memory->list(mine).value().items.front().writer);
+    restart();
+  }
+  memory->forget(mine, {.sources = {"b.txt"}}).value();
+  EXPECT_THAT(memory->documents(mine).value().documents, SizeIs(3));
+  EXPECT_THAT(memory->documents(mine, 100, "b.txt").value().documents, SizeIs(2))
+      << "behind one that is gone";
+  const CollectionId nobody = shared_collection(kTenant, "none").value();
+  EXPECT_THAT(memory->documents(nobody).value().documents, IsEmpty());
+  EXPECT_EQ(memory->count(nobody).value(), CollectionCounts());
+}
+
 TEST_F(SemanticMemoryTest, ASourceThatWasForgottenCanComeBack) {
   memory->ingest(mine, manual(), kWriter).value();
   memory->forget(mine, {.sources = {"manual.md"}}).value();

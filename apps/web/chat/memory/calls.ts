@@ -14,7 +14,7 @@ export interface AgentProcedure extends Procedure {
 }
 
 // What is further away has nothing to do with what was asked.
-const kNear = 0.15;
+const kNear = 0.4;
 
 export const collections = async () => (await asking(server.collections())).collections;
 export const forgetCollection = (id: string) => asking(server.deleteCollection(id));

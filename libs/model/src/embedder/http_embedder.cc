@@ -108,8 +108,9 @@ class HttpEmbedder final : public Embedder {
     info_ = {.name = options_.model + "/" + std::to_string(options_.dimensions),
              .dimensions = options_.dimensions,
              .batch = std::max<std::size_t>(options_.batch, 1),
-             .unrelated = 0.15F,
-             .same = 0.6F};
+             .unrelated = options_.unrelated,
+             .fitting = options_.fitting,
+             .same = options_.same};
   }
 
   const EmbedderInfo& info() const override { return info_; }

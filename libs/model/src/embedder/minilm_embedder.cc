@@ -22,6 +22,7 @@ class MiniLmEmbedder final : public Embedder {
              .max_tokens = MiniLm::kMaxTokens,
              .batch = 64,
              .unrelated = 0.1F,
+             .fitting = 0.28F,
              .same = 0.6F};
   }
 

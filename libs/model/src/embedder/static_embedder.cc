@@ -15,6 +15,7 @@ class StaticEmbedder final : public Embedder {
              .max_tokens = 0,
              .batch = 256,
              .unrelated = 0.35F,
+             .fitting = 0.45F,
              .same = 0.75F};
   }
 

@@ -61,8 +61,11 @@ struct IndexQuery {
 
 struct Found {
   std::string id;
-  // How sure one can be that it belongs to the question, 0 to 1; what the order is by.
+  // Whether it belongs to the question, 0 to 1, on a scale that is the same for all embedders, with words and
+  // without: from 0.75 on it is likely to answer it.
   double score = 0;
+  // What the order is by, 0 to 1; the score is made of it and grows with it.
+  double strength = 0;
   // What it is made of: the share of the question's weight that its own words carry, and the cosine.
   double words = 0;
   double meaning = 0;
@@ -73,8 +76,10 @@ struct Found {
 struct HybridOptions {
   // Numbers of a vector; 0: set by the first that is added.
   std::size_t dimensions = 0;
-  // Cosines between these are spread over 0 to 1 (EmbedderInfo::unrelated and same).
+  // Cosines between these are spread over 0 to 1, and the one between them scores 0.75
+  // (EmbedderInfo::unrelated, fitting and same).
   float unrelated = 0.0F;
+  float fitting = 0.75F;
   float same = 1.0F;
   // Items from which on vectors are searched through a graph instead of one by one. Default: 100,000.
   std::size_t graph_from = 100'000;

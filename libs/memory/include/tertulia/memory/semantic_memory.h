@@ -156,6 +156,34 @@ struct ItemPage {
   std::string next;
 };
 
+// A document as a whole.
+struct DocumentInfo {
+  std::string source;
+  std::size_t chunks = 0;
+  // Of all chunks, as they were counted when it was ingested; what two of them share counts twice.
+  std::size_t tokens = 0;
+  // When and by whom it was last written.
+  Time time{};
+  std::string writer;
+  std::map<std::string, std::string> metadata;
+
+  bool operator==(const DocumentInfo&) const = default;
+};
+
+struct DocumentPage {
+  std::vector<DocumentInfo> documents;
+  // Empty at the end.
+  std::string next;
+};
+
+struct CollectionCounts {
+  std::size_t items = 0;
+  std::size_t documents = 0;
+  std::size_t facts = 0;
+
+  bool operator==(const CollectionCounts&) const = default;
+};
+
 // Errors
 //   kNotPermitted: the writer may not write. kBadConfig {embedder}: the collection was made with another
 //   embedder, and vectors of two are never mixed. Those of the store and of the embedder.
@@ -180,6 +208,11 @@ class SemanticMemory {
   // In the order of their ids; `cursor` is ItemPage::next of the page before.
   Result<ItemPage> list(const CollectionId& collection, std::size_t limit = 100,
                         std::string_view cursor = {});
+  // In the order of their sources; `cursor` is DocumentPage::next of the page before. Cost: of the documents
+  // in the page, whatever else the collection holds.
+  Result<DocumentPage> documents(const CollectionId& collection, std::size_t limit = 100,
+                                 std::string_view cursor = {});
+  Result<CollectionCounts> count(const CollectionId& collection);
   Result<std::vector<Fact>> facts(const CollectionId& collection, std::optional<Time> as_of = std::nullopt);
 
   // Removes records and index entries. Forgetting what is not there is fine.

@@ -30,9 +30,11 @@ struct EmbedderInfo {
   std::size_t max_tokens = 0;
   // Texts that one request to it may hold; embed() cuts longer calls.
   std::size_t batch = 0;
-  // The cosine that texts have, as a rule, which have nothing to do with each other, and the one that a
-  // question and its answer have at best. What makes scores of different embedders comparable.
+  // The cosine that texts have, as a rule, which have nothing to do with each other; the one from which on a
+  // text is likely to answer the question; and the one that a question and its answer have at best. What
+  // makes scores of different embedders mean the same: 0, 0.75 and 1.
   float unrelated = 0.0F;
+  float fitting = 0.75F;
   float same = 1.0F;
 };
 
@@ -79,6 +81,10 @@ struct HttpEmbedderOptions {
   std::size_t dimensions = 1'536;
   // Texts in one request. Default: 64.
   std::size_t batch = 64;
+  // What its cosines mean (EmbedderInfo). They differ from model to model; these are rough.
+  float unrelated = 0.15F;
+  float fitting = 0.35F;
+  float same = 0.6F;
 };
 
 // Any OpenAI-style /embeddings endpoint. kBadStream for an answer that is not the vectors that were asked
