@@ -14,6 +14,7 @@
 #include "configured_memory.h"
 #include "ingest_jobs.h"
 #include "mcp_pool.h"
+#include "model_choices.h"
 #include "reaper.h"
 #include "secret_file.h"
 #include "workflow_agents.h"
@@ -81,6 +82,7 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
   host->config_ = config;
   host->options_ = options;
   TERTULIA_TRY_AS(host->plan_, plan_host(config, options.environment, *options.env));
+  host->models_ = std::make_shared<const ModelChoices>(host->plan_, *options.env);
   TERTULIA_TRY_AS(ConfiguredStore open, open_configured_store(config, options.need, *options.env));
   host->directory_ = open.directory;
   host->sqlite_ = open.sqlite;
@@ -185,7 +187,7 @@ Result<std::shared_ptr<AgentDefinition>> Host::make_agent(const AgentPlan& plan)
   const std::string where = "agent '" + plan.spec.id.text() + "'";
   auto model = configured_model(plan_, plan.spec.model, options_.environment, *options_.env);
   if (!model) return std::move(model).error().in(where);
-  definition->model = model->model;
+  definition->model = models_->beside(model->model);
   definition->model_name = model->name;
   if (definition->spec.model.empty()) definition->spec.model = plan_.models.at("").name;
   for (const std::string& tool : plan.spec.tools) {

@@ -30,6 +30,7 @@ class Embedder;
 class IngestJobs;
 class McpPool;
 class Memory;
+class ModelChoices;
 class Reaper;
 class SemanticMemory;
 class WorkflowDesk;
@@ -71,6 +72,8 @@ class Host {
   Result<AgentDefinitionPtr> agent(std::string_view name) const;
   // In the order of their names.
   std::vector<std::string> agents() const;
+  // What a turn may be given in place of its agent's own model.
+  const std::shared_ptr<const ModelChoices>& models() const { return models_; }
   // For the files of workflows: agents that they declare have the models, tools and MCP servers of the
   // configuration and the permissions that they name, and remember nothing beside their conversation.
   WorkflowAgents workflow_agents();
@@ -107,6 +110,7 @@ class Host {
   std::shared_ptr<Store> store_;
   SqliteStore* sqlite_ = nullptr;
   Path directory_;
+  std::shared_ptr<const ModelChoices> models_;
   // Outlives the engine, whose turns use its tools.
   std::unique_ptr<McpPool> mcp_;
   std::map<std::string, Result<AgentDefinitionPtr>, std::less<>> agents_;

@@ -100,6 +100,7 @@ struct Server::Parts {
         pool(thread_pool(options.workers)),
         services{.engine = std::move(served.engine),
                  .agents = std::move(served.agents),
+                 .models = std::move(served.models),
                  .memory = std::move(served.memory),
                  .desks = std::move(served.desks),
                  .env = env,

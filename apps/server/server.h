@@ -46,6 +46,7 @@ struct ServerOptions {
 struct Served {
   std::shared_ptr<Engine> engine;
   Agents agents;
+  std::shared_ptr<const ModelChoices> models;
   std::shared_ptr<Memory> memory;
   Desks desks;
   // Where keys.json and audit.jsonl are.

@@ -117,6 +117,7 @@ void measure(const std::filesystem::path& directory) {
   auto server = server::Server::start(server::server_options(config),
                                       {.engine = host->engine(),
                                        .agents = std::move(agents),
+                                       .models = host->models(),
                                        .memory = host->memory(),
                                        .directory = host->directory()},
                                       real_env(), Log())

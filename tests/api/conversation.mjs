@@ -381,7 +381,7 @@ test('Asked to end, the server finishes what it answers and says that it is goin
 });
 
 test('Every operation of the document was used, and every route is in it', async () => {
-  for (const path of ['/health', '/ready', '/metrics', '/api/v1/version', '/api/v1/me', '/api/v1/agents', '/api/v1/agents/default']) {
+  for (const path of ['/health', '/ready', '/metrics', '/api/v1/version', '/api/v1/me', '/api/v1/agents', '/api/v1/agents/default', '/api/v1/models']) {
     await server.expect(200, 'GET', path);
   }
   await server.expect(200, 'GET', '/api/v1/sessions/tree/branches');

@@ -198,13 +198,14 @@ class EventStream {
 }
 
 // A provider in the style of OpenAI on loopback. `script(request)` gives the parts of an answer: texts, {call, arguments}, and
-// functions, which are waited for; or {refused: status}.
-export async function provider(script) {
+// functions, which are waited for; or {refused: status}. Returns its address.
+export async function endpoint(script) {
   const server = http.createServer((request, response) => {
     let body = '';
     request.on('data', (part) => (body += part));
     request.on('end', async () => {
-      const answer = await script(JSON.parse(body));
+      const asked = JSON.parse(body);
+      const answer = await script(asked);
       if (answer.refused) {
         response.writeHead(answer.refused, { 'Content-Type': 'application/json' });
         response.end('{"error":{"message":"refused"}}');
@@ -212,7 +213,7 @@ export async function provider(script) {
       }
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       const chunk = (delta, finish = null) =>
-        response.write(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
+        response.write(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: asked.model, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
       let calls = 0;
       for (const part of answer) {
         if (typeof part === 'function') await part();
@@ -229,7 +230,12 @@ export async function provider(script) {
   });
   await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
   later(() => new Promise((done) => (server.closeAllConnections(), server.close(done))));
-  const url = `http://127.0.0.1:${server.address().port}/v1`;
+  return `http://127.0.0.1:${server.address().port}/v1`;
+}
+
+// The configuration of a model that stands there.
+export async function provider(script) {
+  const url = await endpoint(script);
   return `[model]\nname = "openai-compatible/m"\nbase_url = "${url}"\nkey = "none"\n`;
 }
 

@@ -126,6 +126,7 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
                       server::server_options(config),
                       {.engine = host->engine(),
                        .agents = std::move(agents),
+                       .models = host->models(),
                        .memory = host->memory(),
                        .desks = {&host->semantic(), host->ingest_jobs(), host->workflows(), host->embedder()},
                        .directory = host->directory(),

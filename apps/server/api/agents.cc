@@ -1,8 +1,9 @@
-// Agents: who can be spoken to.
+// Agents: who can be spoken to, and the models that they can be given.
 #include <array>
 
 #include "api/routes.h"
 #include "core/call.h"
+#include "host/model_choices.h"
 
 namespace tertulia::server {
 namespace {
@@ -45,9 +46,33 @@ Result<Reply> get_agent(Call& call) {
   return Reply::json(std::move(body));
 }
 
+void write_choice(JsonWriter& out, const ModelChoice& choice) {
+  out.begin_object().key("name").string(choice.name);
+  if (!choice.provider.empty()) out.key("provider").string(choice.provider);
+  out.key("model").string(choice.model).key("context_tokens").number(choice.context_tokens);
+  out.key("available").boolean(choice.made.ok());
+  if (!choice.made) {
+    const Error& why = choice.made.error();
+    out.key("problem").begin_object().key("code").string(name_of(why.code()));
+    out.key("message").string(why.message()).end_object();
+  }
+  out.end_object();
+}
+
+Result<Reply> list_choices(Call& call) {
+  TERTULIA_TRY(call.no_query());
+  std::string body;
+  JsonWriter out(body);
+  out.begin_object().key("models").begin_array();
+  for (const ModelChoice& choice : call.services.models->all()) write_choice(out, choice);
+  out.end_array().end_object();
+  return Reply::json(std::move(body));
+}
+
 constexpr std::array kAgentsRoutes{
     on_pool(Method::kGet, "/api/v1/agents", Access::kRead, &list_agents),
     on_pool(Method::kGet, "/api/v1/agents/{agent}", Access::kRead, &get_agent),
+    on_pool(Method::kGet, "/api/v1/models", Access::kRead, &list_choices),
 };
 
 }  // namespace

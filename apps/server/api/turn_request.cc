@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/model_choices.h"
+
 namespace tertulia::server {
 namespace {
 
@@ -140,6 +142,18 @@ std::string named_either(JsonReader& in, std::string_view name, std::string_view
   return value.empty() ? also : value;
 }
 
+// A model of the configuration, by its name there, in place of the agent's own.
+Result<void> choose_model(const Call& call, const std::string& name, RunOptions& options) {
+  if (!options.model_name.empty()) {
+    return Error(ErrorCode::kDuplicateKey,
+                 "turn: 'model' chooses a model of the configuration and 'options.model' another one of the "
+                 "agent's provider; give one of them")
+        .with("param", "model");
+  }
+  TERTULIA_TRY_AS(options.model_name, call.services.models->choose(name));
+  return {};
+}
+
 }  // namespace
 
 Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
@@ -156,7 +170,10 @@ Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
   std::string on_busy = "reject";
   std::string on_interrupted = "finish";
   const Json* message = nullptr;
+  std::string model;
+  // A turn that goes on keeps the model that it was begun with.
   if (place != TurnPlace::kResuming) {
+    model = in.string_or("model", {});
     message = in.optional("message");
     on_interrupted = in.string_or("on_interrupted", on_interrupted);
     if (place == TurnPlace::kFree) on_busy = in.string_or("on_busy", on_busy);
@@ -167,6 +184,7 @@ Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
     TERTULIA_TRY_AS(turn.input, read_input(call, message));
   }
   if (options != nullptr) TERTULIA_TRY(read_options(*options, turn.options));
+  if (!model.empty()) TERTULIA_TRY(choose_model(call, model, turn.options));
   TERTULIA_TRY_AS(turn.options.on_busy, on_busy_named(on_busy));
   TERTULIA_TRY_AS(turn.options.on_interrupted, on_interrupted_named(on_interrupted));
   if (!branch.empty()) {

@@ -24,6 +24,7 @@ namespace tertulia {
 class Embedder;
 class IngestJobs;
 class Memory;
+class ModelChoices;
 class SemanticMemory;
 class WorkflowDesk;
 }  // namespace tertulia
@@ -50,6 +51,8 @@ struct Desks {
 struct Services {
   std::shared_ptr<Engine> engine;
   Agents agents;
+  // What they may be given in place of their own models. Never null.
+  std::shared_ptr<const ModelChoices> models;
   // What the agents remember. Never null.
   std::shared_ptr<Memory> memory;
   Desks desks;

@@ -63,8 +63,10 @@ class MeteredModel final : public LanguageModel {
     if (key) {
       if (const Result<void> within = spending_.check(*key); !within) return done(within.error());
     }
-    const std::string model = call.request.model;
-    const auto answer = key ? watched(*key, call) : nullptr;
+    // The name that has a price: what was asked for may be a name of the configuration.
+    const ModelInfo known = inner_->info(call.request.model);
+    const std::string& model = known.name;
+    const auto answer = key ? watched(*key, known, call) : nullptr;
     const std::uint64_t input = number(call.request.view.tokens());
     inner_->respond(std::move(call), [this, key, model, answer, input,
                                       done = std::move(done)](Result<ModelResponse> response) {
@@ -83,11 +85,10 @@ class MeteredModel final : public LanguageModel {
 
  private:
   // Looks on while the model speaks, if it may not say as much as it likes.
-  std::shared_ptr<MeteredAnswer> watched(const ApiKey& key, ModelCall& call) const {
-    const std::optional<std::uint64_t> left = spending_.output_left(key, call.request.model);
+  std::shared_ptr<MeteredAnswer> watched(const ApiKey& key, const ModelInfo& known, ModelCall& call) const {
+    const std::optional<std::uint64_t> left = spending_.output_left(key, known.name);
     if (!left) return nullptr;
-    auto answer = std::make_shared<MeteredAnswer>(inner_->info(call.request.model).tokenizer->new_stream(),
-                                                  *left, call.cancel);
+    auto answer = std::make_shared<MeteredAnswer>(known.tokenizer->new_stream(), *left, call.cancel);
     call.cancel = answer->token();
     call.on_delta = [answer, told = std::move(call.on_delta)](const ModelDelta& delta) {
       if (told) told(delta);

@@ -5,10 +5,10 @@ import { sentence } from '../shared/words.ts';
 import { Composer, draft } from './composer.tsx';
 import { inspectorTab, toggleInspector } from './inspector.tsx';
 import { sidebarOpen } from './sidebar.tsx';
+import { chosenModel, currentAgent } from './state/models.ts';
 import { conversation, newConversation } from './state/place.ts';
-import { agents } from './state/server.ts';
+import { models } from './state/server.ts';
 import { sessions, titleOf } from './state/session_list.ts';
-import { settings } from './state/settings.ts';
 import { Thread } from './thread.tsx';
 import type { Conversation } from './state/conversation.ts';
 
@@ -71,7 +71,9 @@ const kIdeas = [
 ] as const;
 
 function Welcome() {
-  const agent = agents.value.find((other) => other.id === settings.value.agent);
+  const agent = currentAgent();
+  const chosen = chosenModel();
+  const model = models.value.find(({ name }) => name === chosen)?.model ?? agent?.model;
   const write = (text: string) => {
     draft.value = text;
     document.querySelector<HTMLElement>('.composer textarea')?.focus();
@@ -80,13 +82,13 @@ function Welcome() {
     <section class="welcome">
       <p class="greeting">{greeting()}</p>
       <p class="under">
-        {agent?.model === 'offline' ? (
+        {model === 'offline' ? (
           <>
             You talk to the <b>offline model</b>: it does sums, reads the clock, remembers what you tell it and quotes your documents, all without a network. For real answers, configure a model.
           </>
         ) : agent ? (
           <>
-            You talk to <b>{agent.name || agent.id}</b>, with the model {agent.model}.
+            You talk to <b>{agent.name || agent.id}</b>, with the model {model}.
           </>
         ) : (
           'What would you like to talk about?'

@@ -5,13 +5,13 @@ import { Icon } from '../shared/icons.tsx';
 import { asText, keep, readKept, tabStorage } from '../shared/storage.ts';
 import { FilesToSend } from './attachments.tsx';
 import { DropPlace } from './drop_place.tsx';
-import { Menu } from './menu.tsx';
 import { editLast } from './message_row.tsx';
+import { AgentPicker, ModelPicker } from './pickers.tsx';
 import { addFiles, addFrom, attachments, clearFiles, kFileLimits, upload } from './state/attachments.ts';
 import type { Conversation } from './state/conversation.ts';
+import { takeChoice } from './state/models.ts';
 import { beginConversation, trying } from './state/place.ts';
-import { agents } from './state/server.ts';
-import { changeSettings, settings } from './state/settings.ts';
+import { settings } from './state/settings.ts';
 import { say } from './state/toasts.ts';
 
 // Kept by the tab, so that what was half written is there after a reload.
@@ -51,7 +51,7 @@ export function Composer({ here }: { here: Conversation | undefined }) {
     }
     setSending(true);
     try {
-      const place = here ?? (await beginConversation(said || files[0]!.file.name));
+      const place = here ?? (await beginConversation(said || files[0]!.file.name, takeChoice()));
       const parts = await upload(place.id, files);
       draft.value = '';
       clearFiles();
@@ -98,6 +98,7 @@ export function Composer({ here }: { here: Conversation | undefined }) {
           <Icon name="clip" />
         </button>
         <AgentPicker />
+        <ModelPicker here={here} />
         <span class="space" />
         {busy && something && (
           <button type="button" class="plain small" title="Delivered into the running answer at its next step (Ctrl+Enter)" onClick={() => trying(send('steer'))}>
@@ -116,28 +117,5 @@ export function Composer({ here }: { here: Conversation | undefined }) {
         )}
       </div>
     </form>
-  );
-}
-
-function AgentPicker() {
-  const list = agents.value;
-  if (list.length === 0) return null;
-  const here = list.find((agent) => agent.id === settings.value.agent) ?? list[0]!;
-  return (
-    <Menu
-      up
-      label={`Agent: ${here.name || here.id}`}
-      face={
-        <>
-          {here.name || here.id} <Icon name="down" size={14} />
-        </>
-      }
-      items={list.map((agent) => ({
-        name: agent.name || agent.id,
-        hint: agent.model,
-        checked: agent.id === here.id,
-        run: () => changeSettings({ agent: agent.id }),
-      }))}
-    />
   );
 }

@@ -2,11 +2,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Receipt, ReceiptItem, TertuliaError, Tier } from '../shared/client.ts';
 import { textOf } from '../shared/blocks.ts';
+import { sameModel } from '../shared/model_names.ts';
 import { shortCount } from '../shared/words.ts';
 import { shownTurn } from './inspector.tsx';
 import type { Conversation } from './state/conversation.ts';
+import { currentAgent } from './state/models.ts';
 import { namedItem } from './state/recalled.ts';
-import { asking, server } from './state/server.ts';
+import { agents, asking, server } from './state/server.ts';
 
 const kTiers: { tier: Tier; name: string; what: string }[] = [
   { tier: 'system', name: 'Instructions', what: 'who the agent is' },
@@ -50,6 +52,7 @@ export function ContextPanel({ here }: { here: Conversation }) {
   if (problem) return <p class="hint">{problem.message}</p>;
   if (!receipts) return <p class="hint" aria-busy="true">Reading…</p>;
   const receipt = receipts[call ?? receipts.length - 1];
+  const own = turn === running?.turn.turn ? currentAgent()?.model : ownModel(here, turn);
   if (!receipt) return <p class="hint">Nothing was noted about what the model was shown in this turn.</p>;
   return (
     <div class="context">
@@ -67,13 +70,28 @@ export function ContextPanel({ here }: { here: Conversation }) {
         <TierList key={tier} here={here} tier={tier} name={name} what={what} items={(receipt.items ?? []).filter((item) => item.tier === tier)} />
       ))}
       <p class="hint">
-        {receipt.model && <>Model {receipt.model}. </>}
+        {receipt.model && (
+          <>
+            Model {receipt.model}
+            {own !== undefined && !sameModel(receipt.model, own) && <>, chosen in place of the agent's own ({own})</>}.{' '}
+          </>
+        )}
         Tokens are {receipt.exact ? 'counted exactly' : 'an estimate'}
         {receipt.exact && receipt.tokenizer && <> ({receipt.tokenizer})</>}.
         {!!receipt.shared_prefix && <> {Math.round(receipt.shared_prefix * 100)} % begins as the call before did, and can come from the provider's cache.</>}
       </p>
     </div>
   );
+}
+
+// The model of the agent that answered in a turn; unknown if it is not on the page, or not configured any more.
+function ownModel(here: Conversation, turn: string): string | undefined {
+  for (let index = here.total.value - 1; index >= 0; --index) {
+    const message = here.at(index);
+    if (message?.turn !== turn || message.role !== 'assistant') continue;
+    return agents.value.find((agent) => (agent.name || agent.id) === message.author)?.model;
+  }
+  return undefined;
 }
 
 function Budget({ receipt }: { receipt: Receipt }) {

@@ -8,6 +8,8 @@ export interface MenuItem {
   danger?: boolean;
   checked?: boolean;
   hint?: string;
+  // Cannot be chosen; the hint says why, so it can still be reached.
+  off?: boolean;
   run: () => void;
 }
 
@@ -16,11 +18,12 @@ interface Props {
   items: MenuItem[];
   // What the button shows; three dots if nothing else.
   face?: preact.ComponentChildren;
+  title?: string;
   class?: string;
   up?: boolean;
 }
 
-export function Menu({ label, items, face, class: name = '', up = false }: Props) {
+export function Menu({ label, items, face, title, class: name = '', up = false }: Props) {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -63,7 +66,7 @@ export function Menu({ label, items, face, class: name = '', up = false }: Props
         type="button"
         class={face ? 'menu-face' : 'icon-button'}
         aria-label={label}
-        title={face ? undefined : 'More'}
+        title={title ?? (face ? undefined : 'More')}
         aria-haspopup="menu"
         aria-expanded={open}
         onClick={() => setOpen(!open)}
@@ -78,9 +81,11 @@ export function Menu({ label, items, face, class: name = '', up = false }: Props
               type="button"
               role={item.checked === undefined ? 'menuitem' : 'menuitemradio'}
               aria-checked={item.checked}
+              aria-disabled={item.off}
               class={item.danger ? 'danger' : ''}
               tabIndex={-1}
               onClick={() => {
+                if (item.off) return;
                 close(true);
                 item.run();
               }}

@@ -11,7 +11,9 @@ import { Answer } from './answer.tsx';
 import { SentFiles } from './attachments.tsx';
 import { draft } from './composer.tsx';
 import { showTurn } from './inspector.tsx';
+import { AnswerAgainWith } from './pickers.tsx';
 import type { Conversation } from './state/conversation.ts';
+import { otherModel } from './state/models.ts';
 import { goTo, regenerate, sayAnew, trying } from './state/place.ts';
 import { familyOf, loadFamily } from './state/session_list.ts';
 
@@ -122,6 +124,7 @@ const AnswerRow = memo(function AnswerRow({ here, message }: { here: Conversatio
   // Rounds with tools are one answer; what one can do with it stands below its end.
   const isEnd = next ? next.turn !== message.turn : message.index === here.total.value - 1;
   const begin = firstOf(here, message);
+  const other = otherModel(message);
   return (
     <article class="answer" aria-label={message.author || 'Assistant'} data-index={message.index}>
       <Answer here={here} blocks={blocks} turn={message.turn} />
@@ -139,9 +142,11 @@ const AnswerRow = memo(function AnswerRow({ here, message }: { here: Conversatio
           >
             <Icon name="retry" />
           </button>
+          {begin !== undefined && !here.busy.value && <AnswerAgainWith again={(model) => trying(regenerate(here, begin, model))} />}
           <button type="button" class="icon-button" aria-label="What the model was shown" title="What the model was shown" onClick={() => showTurn(message.turn)}>
             <Icon name="gauge" />
           </button>
+          {other && <small class="by-model">by {other}</small>}
           {message.tokens !== undefined && <small>{message.tokens} tokens</small>}
         </div>
       )}

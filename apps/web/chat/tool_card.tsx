@@ -45,7 +45,15 @@ export function ToolCard({ here, block, turn }: { here: Conversation; block: Too
         <Icon name={open ? 'down' : 'right'} size={16} />
       </button>
       {block.asked && turn && block.call !== undefined && !block.wanted && <Permission here={here} block={block} turn={turn} call={block.call} />}
-      {block.asked && turn && block.wanted && <Wanted key={block.wanted.part} here={here} block={block} turn={turn} />}
+      {block.asked && turn && block.wanted && (
+        <Wanted
+          key={block.wanted.part}
+          tool={block.tool}
+          text={block.wanted.text}
+          schema={block.wanted.schema}
+          give={(output) => here.answer(turn, `${block.call}.${block.wanted!.part}`, output === undefined ? 'deny' : 'output', output)}
+        />
+      )}
       {open && (
         <div class="tool-body">
           <ToolText title="Arguments" text={pretty(block.args)} />

@@ -1,7 +1,5 @@
 // What a server wants to know while its tool runs: a field for each member of its schema, as MCP allows them.
 import { useState } from 'preact/hooks';
-import type { ToolBlock } from '../shared/blocks.ts';
-import type { Conversation } from './state/conversation.ts';
 import { trying } from './state/place.ts';
 
 interface Field {
@@ -36,16 +34,23 @@ export function answerOf(fields: readonly Field[], filled: ReadonlyMap<string, s
   return answer;
 }
 
-export function Wanted({ here, block, turn }: { here: Conversation; block: ToolBlock; turn: string }) {
+interface Props {
+  tool: string;
+  text: string;
+  schema?: unknown;
+  // JSON text of the answer; none: the person does not answer.
+  give: (output?: string) => Promise<unknown>;
+}
+
+export function Wanted({ tool, text: words, schema, give: send }: Props) {
   const [filled, setFilled] = useState<ReadonlyMap<string, string>>(new Map());
   const [given, setGiven] = useState(false);
-  const wanted = block.wanted!;
-  const fields = fieldsOf(wanted.schema);
+  const fields = fieldsOf(schema);
   const set = (name: string, text: string) => setFilled(new Map(filled).set(name, text));
   const give = (output?: string) => {
     setGiven(true);
     trying(
-      here.answer(turn, `${block.call}.${wanted.part}`, output === undefined ? 'deny' : 'output', output).catch((problem) => {
+      send(output).catch((problem) => {
         setGiven(false);
         throw problem;
       }),
@@ -56,8 +61,8 @@ export function Wanted({ here, block, turn }: { here: Conversation; block: ToolB
     give(JSON.stringify(answerOf(fields, filled)));
   };
   return (
-    <form class="permission wanted" aria-label={`${block.tool} wants to know something`} onSubmit={submit}>
-      <p>{wanted.text}</p>
+    <form class="permission wanted" aria-label={`${tool} wants to know something`} onSubmit={submit}>
+      <p>{words}</p>
       {fields.map((field) => (
         <label key={field.name}>
           <span>{field.title}</span>

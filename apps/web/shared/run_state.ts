@@ -37,6 +37,8 @@ interface Happened {
   steps: number;
   // Tools that wait for a permission.
   permissions: number;
+  // How often one has been asked for: an answer and the next question may come at once.
+  asks: number;
   reason?: string;
 }
 
@@ -49,7 +51,7 @@ export interface RunState extends Happened {
   mark: Happened;
 }
 
-const kNothing: Happened = { status: 'running', nodes: {}, lines: [], requests: [], steps: 0, permissions: 0 };
+const kNothing: Happened = { status: 'running', nodes: {}, lines: [], requests: [], steps: 0, permissions: 0, asks: 0 };
 export const newRun = (): RunState => ({ ...kNothing, last: -1, mark: kNothing });
 
 export function applyRunEvent(state: RunState, event: TurnEvent): RunState {
@@ -65,10 +67,10 @@ export function applyRunEvent(state: RunState, event: TurnEvent): RunState {
     case 'workflow_failed':
       return { ...settled(next, 'failed', time), reason: event.text };
     case 'superstep_completed': {
-      const { status, nodes, lines, requests, permissions, reason } = next;
+      const { status, nodes, lines, requests, permissions, asks, reason } = next;
       // Counted from 1; the entry is 0.
       const steps = event.index ?? 0;
-      return { ...next, steps, mark: { status, nodes, lines, requests, steps, permissions, reason } };
+      return { ...next, steps, mark: { status, nodes, lines, requests, steps, permissions, asks, reason } };
     }
     case 'executor_invoked':
       return invoked(next, who, time);
@@ -128,7 +130,7 @@ function spoken(state: RunState, who: string, event: TurnEvent): RunState {
       return { ...state, lines: state.lines.map((line, index) => (index === at ? { ...line, open: false, result: text } : line)) };
     }
     case 'permission_asked':
-      return { ...state, permissions: state.permissions + 1 };
+      return { ...state, permissions: state.permissions + 1, asks: state.asks + 1 };
     case 'permission_given':
       return { ...state, permissions: Math.max(0, state.permissions - 1) };
     default:

@@ -292,6 +292,9 @@ export class Tertulia {
   agents(): Promise<{ agents: t.AgentInfo[] }> {
     return this.json('/agents');
   }
+  models(): Promise<{ models: t.ModelChoice[] }> {
+    return this.json('/models');
+  }
   version(): Promise<{ version: string; api: string }> {
     return this.json('/version');
   }

@@ -87,6 +87,8 @@ export interface TurnRequest {
   session?: string;
   branch?: string;
   agent?: string;
+  // A model of the configuration, by its name there, in place of the agent's own.
+  model?: string;
   message: string | { parts: Part[] };
   on_busy?: OnBusy;
   on_interrupted?: 'finish' | 'abandon';
@@ -253,6 +255,19 @@ export interface AgentInfo {
   name?: string;
   model: string;
   tools?: { name: string; description?: string; class: ToolClass }[];
+}
+
+// A model of the configuration that a turn can be given in place of its agent's own.
+export interface ModelChoice {
+  name: string;
+  provider?: string;
+  // The provider's own name for it.
+  model: string;
+  // What one request may hold.
+  context_tokens: number;
+  available: boolean;
+  // Why it is not: `model_key` if its key is missing.
+  problem?: { code: string; message: string };
 }
 
 export interface Collection {

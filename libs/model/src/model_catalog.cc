@@ -94,39 +94,6 @@ const std::vector<std::string>& providers() {
   return kProviders;
 }
 
-struct Parsed {
-  std::string provider;
-  std::string model;
-};
-
-Result<Parsed> parse_name(std::string_view name) {
-  const std::size_t slash = name.find('/');
-  const std::string first = lower(name.substr(0, slash));
-  if (std::ranges::find(providers(), first) != providers().end()) {
-    const std::string_view model = slash == std::string_view::npos ? "" : name.substr(slash + 1);
-    if (first != "offline" && model.empty())
-      return Error(
-          ErrorCode::kModelNotFound,
-          "'" + std::string(name) + "' names a provider but no model: write '" + first + "/<model>'");
-    return Parsed{.provider = first, .model = first == "offline" ? "offline" : std::string(model)};
-  }
-  if (slash == std::string_view::npos) {
-    const Family* family = family_of(lower(name));
-    const std::string_view prefix = family == nullptr ? std::string_view() : family->prefix;
-    if (prefix.starts_with("claude")) return Parsed{.provider = "anthropic", .model = std::string(name)};
-    if (prefix.starts_with("gpt-") || prefix.starts_with("chatgpt-") || prefix.starts_with("o1") ||
-        prefix.starts_with("o3") || prefix.starts_with("o4"))
-      return Parsed{.provider = "openai", .model = std::string(name)};
-  }
-  return Error(ErrorCode::kModelNotFound, "'" + std::string(name.substr(0, 80)) +
-                                              "' is no model that could be configured" +
-                                              did_you_mean(first, providers()) +
-                                              ": write 'offline' or '<provider>/<model>', with one of "
-                                              "openai, openai-responses, anthropic and "
-                                              "openai-compatible")
-      .with("known", providers());
-}
-
 // The key of the configuration, or the one in the environment.
 Result<std::shared_ptr<const Secret>> key_for(const ModelConfig& config, std::string_view variable) {
   if (config.provider.key && !config.provider.key->empty()) return config.provider.key;
@@ -172,8 +139,36 @@ ModelInfo known_model(std::string_view name) {
   return info;
 }
 
+Result<ModelName> parse_model_name(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  const std::string first = lower(name.substr(0, slash));
+  if (std::ranges::find(providers(), first) != providers().end()) {
+    const std::string_view model = slash == std::string_view::npos ? "" : name.substr(slash + 1);
+    if (first != "offline" && model.empty())
+      return Error(
+          ErrorCode::kModelNotFound,
+          "'" + std::string(name) + "' names a provider but no model: write '" + first + "/<model>'");
+    return ModelName{.provider = first, .model = first == "offline" ? "offline" : std::string(model)};
+  }
+  if (slash == std::string_view::npos) {
+    const Family* family = family_of(lower(name));
+    const std::string_view prefix = family == nullptr ? std::string_view() : family->prefix;
+    if (prefix.starts_with("claude")) return ModelName{.provider = "anthropic", .model = std::string(name)};
+    if (prefix.starts_with("gpt-") || prefix.starts_with("chatgpt-") || prefix.starts_with("o1") ||
+        prefix.starts_with("o3") || prefix.starts_with("o4"))
+      return ModelName{.provider = "openai", .model = std::string(name)};
+  }
+  return Error(ErrorCode::kModelNotFound, "'" + std::string(name.substr(0, 80)) +
+                                              "' is no model that could be configured" +
+                                              did_you_mean(first, providers()) +
+                                              ": write 'offline' or '<provider>/<model>', with one of "
+                                              "openai, openai-responses, anthropic and "
+                                              "openai-compatible")
+      .with("known", providers());
+}
+
 Result<ConfiguredModel> make_model(const ModelConfig& config, Env& env) {
-  TERTULIA_TRY_AS(Parsed parsed, parse_name(config.name));
+  TERTULIA_TRY_AS(ModelName parsed, parse_model_name(config.name));
   if (parsed.provider == "offline") return ConfiguredModel{.model = offline_model(), .name = "offline"};
   TERTULIA_TRY_AS(std::shared_ptr<LanguageModel> model, make_provider(config, parsed.provider));
   if (config.retry.attempts > 1) model = with_retries(std::move(model), config.retry, env);

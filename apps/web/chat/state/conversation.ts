@@ -16,6 +16,7 @@ import {
 } from '../../shared/client.ts';
 import { saidOf } from '../../shared/blocks.ts';
 import { applyEvent, newTurn, type LiveTurn } from '../../shared/turn_state.ts';
+import { chosenModel } from './models.ts';
 import { asking, noteFailure, reachable, server } from './server.ts';
 import { noteSession } from './session_list.ts';
 import { settings } from './settings.ts';
@@ -28,6 +29,8 @@ export interface Exchange {
   files: readonly Part[];
   turn: LiveTurn;
   queued: boolean;
+  // Asked for with this message only; '' is the agent's own. None: what the conversation has chosen.
+  model?: string;
   problem?: TertuliaError;
 }
 
@@ -173,14 +176,17 @@ export class Conversation {
     this.takeSession(session);
   }
 
-  send(message: string, files: readonly Part[] = [], onBusy: 'reject' | 'queue' = 'reject'): Promise<void> {
-    const exchange = this.begin(message, files, onBusy === 'queue' && this.busy.value);
+  // `once` is a model for this message only; '' is the agent's own.
+  send(message: string, files: readonly Part[] = [], onBusy: 'reject' | 'queue' = 'reject', once?: string): Promise<void> {
+    const exchange = this.begin(message, files, onBusy === 'queue' && this.busy.value, undefined, once);
+    const model = once ?? chosenModel(this.id, this.session.value);
     const parts: Part[] = message ? [{ kind: 'text', text: message }, ...files] : [...files];
     const stream = server.send(
       {
         session: this.id,
         branch: this.branch,
         agent: settings.value.agent,
+        ...(model && { model }),
         message: files.length ? { parts } : message,
         on_busy: onBusy,
       },
@@ -192,11 +198,11 @@ export class Conversation {
   // Goes on with what a crash, a shutdown or an unreachable model has left. If nothing is left of it, the message is
   // sent again: it is not in the history.
   async again(exchange: Exchange): Promise<void> {
-    const { said, files, key } = exchange;
+    const { said, files, key, model } = exchange;
     const left = (await asking(server.turns(this.id))).interrupted.some((turn) => turn.branch === this.branch);
     if (!left) {
       this.dismiss(key);
-      if (said || files.length) await this.send(said, files);
+      if (said || files.length) await this.send(said, files, 'reject', model);
       return;
     }
     const fresh = this.change(key, { turn: newTurn(), problem: undefined });
@@ -253,8 +259,8 @@ export class Conversation {
     this.change(exchange.key, { problem });
   }
 
-  private begin(said: string, files: readonly Part[], queued: boolean, turn?: string): Exchange {
-    const exchange: Exchange = { key: ++exchanges, said, files, turn: newTurn(turn), queued };
+  private begin(said: string, files: readonly Part[], queued: boolean, turn?: string, model?: string): Exchange {
+    const exchange: Exchange = { key: ++exchanges, said, files, turn: newTurn(turn), queued, ...(model !== undefined && { model }) };
     this.live.value = [...this.live.value.filter((other) => !other.problem || other.said !== said), exchange];
     return exchange;
   }

@@ -6,6 +6,7 @@ import { saidOf } from '../../shared/blocks.ts';
 import { sentence, titleFrom } from '../../shared/words.ts';
 import { copyFiles } from './attachments.ts';
 import { Conversation } from './conversation.ts';
+import { chosenModel } from './models.ts';
 import { agents, asking, loadAgents, reachable, server } from './server.ts';
 import { isPinned, loadSessions, noteSession, rootOf, sessions, titleOf } from './session_list.ts';
 import { hearOtherTabs } from './tabs.ts';
@@ -93,19 +94,21 @@ export async function beginConversation(said: string, metadata: Metadata = {}): 
 }
 
 // Says a message anew, at its place: a fork before it. A fork keeps at least one message, so the first one is said anew in a
-// session of its own, another beginning of the same conversation, with what hangs on it: its name, its pin, its files.
-export async function sayAnew(from: Conversation, index: number, said: string, files: readonly Part[], label: string) {
+// session of its own, another beginning of the same conversation, with what hangs on it: its name, its pin, its model, its files.
+export async function sayAnew(from: Conversation, index: number, said: string, files: readonly Part[], label: string, model?: string) {
   if (index === 0) {
     // The list hears first of a new name.
     const session = sessions.value.find((other) => other.id === from.id) ?? from.session.value;
     const first = from.at(0);
     const given = session && first && titleOf(session) !== titleFrom(saidOf(first).said) && { title: titleOf(session) };
+    const chosen = chosenModel(from.id, session);
     const begun = await beginConversation(said || label, {
       variant_of: session ? rootOf(session) : from.id,
       ...given,
+      ...(chosen && { model: chosen }),
       ...(session && isPinned(session) && { pinned: true }),
     });
-    void begun.send(said, await copyFiles(from.id, begun.id, files));
+    void begun.send(said, await copyFiles(from.id, begun.id, files), 'reject', model);
     return;
   }
   const branch = await asking(server.fork(from.id, { from: from.branch, at_index: index - 1, label }));
@@ -115,14 +118,15 @@ export async function sayAnew(from: Conversation, index: number, said: string, f
   from.leave();
   conversation.value = forked;
   location.hash = addressOf(from.id, branch.id);
-  void forked.send(said, files);
+  void forked.send(said, files, 'reject', model);
 }
 
-export function regenerate(from: Conversation, index: number): Promise<void> {
+// With another model, if one is named; '' is the agent's own.
+export function regenerate(from: Conversation, index: number, model?: string): Promise<void> {
   const message = from.at(index);
   if (!message) return Promise.resolve();
   const { said, files } = saidOf(message);
-  return sayAnew(from, index, said, files, 'Another answer');
+  return sayAnew(from, index, said, files, 'Another answer', model);
 }
 
 // Runs what a person asked for, and says it when it fails.

@@ -1,6 +1,6 @@
 // The server that the page came from, and what is known of it.
-import { signal } from '@preact/signals';
-import { Tertulia, TertuliaError, type AgentInfo } from '../../shared/client.ts';
+import { batch, signal } from '@preact/signals';
+import { Tertulia, TertuliaError, type AgentInfo, type ModelChoice } from '../../shared/client.ts';
 import { asText, keep, readKept, tabStorage } from '../../shared/storage.ts';
 
 let key = readKept(tabStorage, 'tertulia.key', asText);
@@ -14,6 +14,7 @@ export const keyRefused = signal(false);
 // Whether the last request had an answer.
 export const reachable = signal(true);
 export const agents = signal<AgentInfo[]>([]);
+export const models = signal<readonly ModelChoice[]>([]);
 
 export function useKey(given: string): void {
   key = given;
@@ -46,5 +47,9 @@ export async function asking<T>(answer: Promise<T>): Promise<T> {
 }
 
 export async function loadAgents(): Promise<void> {
-  agents.value = (await asking(server.agents())).agents;
+  const [speakers, choices] = await asking(Promise.all([server.agents(), server.models()]));
+  batch(() => {
+    agents.value = speakers.agents;
+    models.value = choices.models;
+  });
 }

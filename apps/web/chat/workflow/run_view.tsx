@@ -1,16 +1,17 @@
 // What the participants of a run say and do, and what they ask, in the order in which it happened.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Choice, Json, Question } from '../../shared/client.ts';
+import type { Choice, Json, Question, TertuliaError } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
 import type { Asked, Line } from '../../shared/run_state.ts';
 import { sentence } from '../../shared/words.ts';
 import { Prose } from '../answer.tsx';
 import { goTo, trying } from '../state/place.ts';
 import { asking, server } from '../state/server.ts';
+import { Wanted } from '../wanted.tsx';
 import type { FollowedRun } from './followed_run.ts';
 
 export function RunView({ here }: { here: FollowedRun }) {
-  const { lines, requests, permissions, status, reason } = here.state.value;
+  const { lines, requests, permissions, asks, status, reason } = here.state.value;
   const problem = here.problem.value;
   const why = problem?.message ?? reason;
   // Whose failure ends the run is named where it is told, once.
@@ -35,7 +36,7 @@ export function RunView({ here }: { here: FollowedRun }) {
         </article>
       )}
       {lines.map((line, index) => (line === told ? null : <LineView key={index} line={line} />))}
-      {permissions > 0 && here.session.value && <Permissions session={here.session.value} count={permissions} />}
+      {permissions > 0 && here.session.value && <Questions session={here.session.value} when={`${asks}/${permissions}`} />}
       {requests.map((request) => (
         <RequestCard key={request.id} here={here} request={request} />
       ))}
@@ -170,32 +171,56 @@ const kChoices: { choice: Choice; name: string }[] = [
   { choice: 'deny', name: 'Deny' },
 ];
 
-// Tools of participants ask as those of one agent do.
-function Permissions({ session, count }: { session: string; count: number }) {
+// Tools of participants ask as those of one agent do: whether they may run, and what their servers want to know.
+function Questions({ session, when }: { session: string; when: string }) {
   const [questions, setQuestions] = useState<Question[]>([]);
   useEffect(() => {
     asking(server.questions(session)).then((page) => setQuestions(page.questions), () => {});
-  }, [session, count]);
-  const answer = async (question: Question, choice: Choice) => {
+  }, [session, when]);
+  const answer = async (question: Question, choice: Choice, output?: string) => {
+    const call = question.part === undefined ? question.call : `${question.call}.${question.part}`;
+    try {
+      await asking(server.answer(session, question.turn, call, choice, output === undefined ? undefined : { output }));
+    } catch (problem) {
+      // Somebody was quicker. The events tell what they said.
+      if ((problem as TertuliaError).code !== 'no_question') throw problem;
+    }
     setQuestions((before) => before.filter((other) => other !== question));
-    await asking(server.answer(session, question.turn, question.call, choice));
   };
   return (
     <>
-      {questions.map((question) => (
-        <div key={`${question.turn}/${question.call}`} class="asked" role="group" aria-label={`May ${question.tool} run?`}>
-          <h2>May {question.tool} run?</h2>
-          <pre>{JSON.stringify(question.arguments ?? {}, null, 2)}</pre>
-          <div class="permission-actions">
-            {kChoices.map(({ choice, name }) => (
-              <button key={choice} type="button" class={choice === 'once' ? 'solid' : 'plain'} onClick={() => trying(answer(question, choice))}>
-                {name}
-              </button>
-            ))}
+      {questions.map((question) =>
+        question.kind === 'elicitation' ? (
+          <div key={`${question.turn}/${question.call}/${question.part}`} class="asked">
+            <h2>{question.tool} wants to know</h2>
+            <Wanted tool={question.tool} text={question.text ?? ''} schema={question.schema} give={(output) => answer(question, output === undefined ? 'deny' : 'output', output)} />
           </div>
-        </div>
-      ))}
+        ) : (
+          <MayRun key={`${question.turn}/${question.call}`} question={question} answer={(choice) => answer(question, choice)} />
+        ),
+      )}
     </>
+  );
+}
+
+function MayRun({ question, answer }: { question: Question; answer: (choice: Choice) => Promise<void> }) {
+  const [given, setGiven] = useState(false);
+  const give = (choice: Choice) => {
+    setGiven(true);
+    trying(answer(choice).finally(() => setGiven(false)));
+  };
+  return (
+    <div class="asked" role="group" aria-label={`May ${question.tool} run?`}>
+      <h2>May {question.tool} run?</h2>
+      <pre>{JSON.stringify(question.arguments ?? {}, null, 2)}</pre>
+      <div class="permission-actions">
+        {kChoices.map(({ choice, name }) => (
+          <button key={choice} type="button" class={choice === 'once' ? 'solid' : 'plain'} disabled={given} onClick={() => give(choice)}>
+            {name}
+          </button>
+        ))}
+      </div>
+    </div>
   );
 }
 

@@ -19,6 +19,15 @@ namespace tertulia {
 // tokenizer.
 ModelInfo known_model(std::string_view name);
 
+// Which provider speaks as which model: "openai/gpt-4o", or "gpt-4o" alone where the name tells the provider.
+struct ModelName {
+  std::string provider;
+  // The provider's own name for it.
+  std::string model;
+};
+// kModelNotFound {known} for a provider that is not known, naming the nearest.
+Result<ModelName> parse_model_name(std::string_view name);
+
 struct ModelConfig {
   // "offline", or a provider and a model: "openai/gpt-4o", "openai-responses/gpt-5",
   // "anthropic/claude-sonnet-4-5", "openai-compatible/llama3.1". The provider may be left out where the name
