@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { fitsWidth, judge } from './judge.mjs';
 import { answered } from './page.mjs';
 
@@ -23,7 +24,9 @@ export const workflows = (world) => {
     writeFileSync(path, text);
     return `[workflows.${name}]\nfile = "${path}"\n`;
   };
-  return file('review', declared('review')) + file('checked', declared('checked', 'review = ["writer"]'));
+  const desk = `[mcp.desk]\ncommand = "${process.execPath}"\nargs = ["${fileURLToPath(new URL('../support/asking_mcp_server.mjs', import.meta.url))}"]\n`;
+  const booked = declared('booked').replace('[agents.critic]', 'tools = ["mcp.desk"]\npermissions = { unsafe = "ask" }\n[agents.critic]');
+  return file('review', declared('review')) + file('checked', declared('checked', 'review = ["writer"]')) + file('booked', booked) + desk;
 };
 
 const go = async (page, base, workflow = 'review') => {
@@ -88,6 +91,34 @@ const tests = {
     await one.reload();
     await ended(one, 'completed');
     assert.deepEqual(await said(one), ['A first draft.', 'A second draft.', 'Fine.']);
+  },
+
+  async 'what a server wants to know is filled in where the run waits for it'({ base, model, window }) {
+    const page = await (await window()).tab();
+    await go(page, base, 'booked');
+    const books = (asked) => ({ calls: [{ name: asked.tools[0].function.name, arguments: {} }] });
+    const repeats = (asked) => `It says: ${asked.messages.at(-1).content}`;
+    model.plan(books, repeats, 'Fine.');
+    await begin(page, 'Book a table');
+    await page.getByRole('group', { name: /^May .* run\?$/ }).getByRole('button', { name: 'Allow once' }).click();
+    const form = page.getByRole('form', { name: /wants to know something$/ });
+    await form.getByText('Which day?').waitFor();
+    // Another tab has it as well.
+    await page.reload();
+    await form.getByRole('textbox', { name: 'day' }).fill('Monday');
+    await form.getByRole('spinbutton', { name: 'people' }).fill('4');
+    await judge(page, 'asked');
+    await form.getByRole('button', { name: 'Answer', exact: true }).click();
+    await page.locator('.speech', { hasText: 'It says: accept Monday 4' }).waitFor();
+    await form.waitFor({ state: 'detached' });
+    await ended(page, 'completed');
+    await page.getByRole('link', { name: 'New run' }).click();
+    model.plan(books, repeats, 'Fine.');
+    await begin(page, 'Another');
+    await page.getByRole('button', { name: 'Allow once' }).click();
+    await form.getByRole('button', { name: 'No answer' }).click();
+    await page.locator('.speech', { hasText: 'It says: decline nothing' }).waitFor();
+    await ended(page, 'completed');
   },
 
   async 'a run goes another way from a checkpoint, and the first one stays'({ base, model, window }) {

@@ -40,7 +40,7 @@ export function ModelPicker({ here }: { here: Conversation | undefined }) {
     <Menu
       up
       class="model-picker"
-      label={`Model: ${name ?? `the agent's own, ${agent.model}`}`}
+      label={name ? `Model: ${name}` : `Its own model: ${agent.model}`}
       face={
         <>
           <span>{name ?? 'Its own model'}</span> <Icon name="down" size={14} />
