@@ -12,13 +12,13 @@ provider = "openai"
 model = "gpt-4o"
 `;
 
-const picker = (page) => page.locator('.composer').getByRole('button', { name: /^(Model|Its own model): / });
+const picker = (page) => page.locator('.composer').getByRole('button', { name: /^(Model|Own model): / });
 const choose = async (page, name) => {
   await picker(page).click();
   await page.getByRole('menuitemradio', { name }).click();
 };
 const chosen = (page, name) => page.getByRole('button', { name }).waitFor();
-const kOwn = 'Its own model: test';
+const kOwn = 'Own model: test';
 const kFast = 'Model: fast';
 const lastModel = (model) => model.asked.at(-1).model;
 
@@ -156,6 +156,15 @@ const tests = {
       await page.getByRole('menuitem', { name: /^fast/ }).waitFor();
       await judge(page, `${options.colorScheme}, again`);
       await fitsWidth(page);
+      // It stands beside its button, in front of everything.
+      const [button, last] = await page.evaluate(() => {
+        const box = document.querySelector('.again-with .menu').getBoundingClientRect();
+        const item = [...document.querySelectorAll('.again-with [role=menuitem]')].at(-1);
+        const { x, y, width, height } = item.getBoundingClientRect();
+        const at = document.querySelector('.again-with .menu-face').getBoundingClientRect();
+        return [Math.round(box.top - at.bottom), document.elementFromPoint(x + width / 2, y + height / 2)?.closest('[role=menuitem]') === item];
+      });
+      assert.deepEqual([button, last], [6, true]);
       await context.close();
     }
   },

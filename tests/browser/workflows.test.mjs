@@ -101,7 +101,7 @@ const tests = {
     model.plan(books, repeats, 'Fine.');
     await begin(page, 'Book a table');
     await page.getByRole('group', { name: /^May .* run\?$/ }).getByRole('button', { name: 'Allow once' }).click();
-    const form = page.getByRole('form', { name: /wants to know something$/ });
+    const form = page.getByRole('form', { name: 'desk__book wants to know something' });
     await form.getByText('Which day?').waitFor();
     // Another tab has it as well.
     await page.reload();

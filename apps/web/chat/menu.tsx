@@ -34,6 +34,7 @@ export function Menu({ label, items, face, title, class: name = '', up = false }
   useEffect(() => {
     if (!open) return;
     const box = list.current!;
+    box.showPopover?.();
     place(box, button.current!, up);
     (box.querySelector<HTMLElement>('[aria-checked=true]') ?? box.querySelector<HTMLElement>('button'))?.focus();
     const elsewhere = (event: PointerEvent) => {
@@ -74,7 +75,7 @@ export function Menu({ label, items, face, title, class: name = '', up = false }
         {face ?? <Icon name="more" />}
       </button>
       {open && (
-        <div ref={list} class="menu" role="menu" aria-label={label} onKeyDown={pressed}>
+        <div ref={list} class="menu" popover="manual" role="menu" aria-label={label} onKeyDown={pressed}>
           {items.map((item) => (
             <button
               key={item.name}
@@ -104,7 +105,7 @@ export function Menu({ label, items, face, title, class: name = '', up = false }
   );
 }
 
-// Fixed to the window, so that no box that scrolls cuts it off.
+// Above everything and fixed to the window, so that no box that scrolls or moves cuts it off or takes it along.
 function place(box: HTMLElement, button: HTMLElement, up: boolean): void {
   const at = button.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = box;

@@ -40,10 +40,10 @@ export function ModelPicker({ here }: { here: Conversation | undefined }) {
     <Menu
       up
       class="model-picker"
-      label={name ? `Model: ${name}` : `Its own model: ${agent.model}`}
+      label={name ? `Model: ${name}` : `Own model: ${agent.model}`}
       face={
         <>
-          <span>{name ?? 'Its own model'}</span> <Icon name="down" size={14} />
+          <span>{name ?? 'Own model'}</span> <Icon name="down" size={14} />
         </>
       }
       items={[

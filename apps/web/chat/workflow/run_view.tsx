@@ -36,7 +36,7 @@ export function RunView({ here }: { here: FollowedRun }) {
         </article>
       )}
       {lines.map((line, index) => (line === told ? null : <LineView key={index} line={line} />))}
-      {permissions > 0 && here.session.value && <Questions session={here.session.value} when={`${asks}/${permissions}`} />}
+      {permissions > 0 && here.session.value && <Questions session={here.session.value} when={`${asks}/${permissions}`} used={lines.filter((line) => line.kind === 'tool' && line.open).map((line) => line.text)} />}
       {requests.map((request) => (
         <RequestCard key={request.id} here={here} request={request} />
       ))}
@@ -172,11 +172,13 @@ const kChoices: { choice: Choice; name: string }[] = [
 ];
 
 // Tools of participants ask as those of one agent do: whether they may run, and what their servers want to know.
-function Questions({ session, when }: { session: string; when: string }) {
+function Questions({ session, when, used }: { session: string; when: string; used: readonly string[] }) {
   const [questions, setQuestions] = useState<Question[]>([]);
   useEffect(() => {
     asking(server.questions(session)).then((page) => setQuestions(page.questions), () => {});
   }, [session, when]);
+  // A server's question does not say which of its tools asks; it is known while only one is in use.
+  const tool = used.length === 1 ? used[0]! : 'A tool';
   const answer = async (question: Question, choice: Choice, output?: string) => {
     const call = question.part === undefined ? question.call : `${question.call}.${question.part}`;
     try {
@@ -192,8 +194,8 @@ function Questions({ session, when }: { session: string; when: string }) {
       {questions.map((question) =>
         question.kind === 'elicitation' ? (
           <div key={`${question.turn}/${question.call}/${question.part}`} class="asked">
-            <h2>{question.tool} wants to know</h2>
-            <Wanted tool={question.tool} text={question.text ?? ''} schema={question.schema} give={(output) => answer(question, output === undefined ? 'deny' : 'output', output)} />
+            <h2>{tool} wants to know</h2>
+            <Wanted tool={tool} text={question.text ?? ''} schema={question.schema} give={(output) => answer(question, output === undefined ? 'deny' : 'output', output)} />
           </div>
         ) : (
           <MayRun key={`${question.turn}/${question.call}`} question={question} answer={(choice) => answer(question, choice)} />
