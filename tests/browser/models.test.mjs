@@ -50,8 +50,22 @@ const tests = {
     await answered(other, 'You said: Three');
     assert.equal(lastModel(model), 'test');
     assert.equal(await other.locator('.answer .by-model').count(), 2);
+    // Chosen while an answer is written, it is for the next one.
+    const speech = model.speech().say('Four ');
+    await say(other, 'Four?');
+    await live(other, 'Four');
+    await choose(other, /^fast/);
+    await chosen(other, kFast);
+    speech.say('it is.').end();
+    await answered(other, 'Four it is.');
+    assert.equal(lastModel(model), 'test');
+    await say(other, 'Five');
+    await answered(other, 'You said: Five');
+    assert.equal(lastModel(model), 'fast-1');
+    await choose(other, /^The agent's own/);
+    await chosen(other, kOwn);
     await other.reload();
-    await answered(other, 'You said: Three');
+    await answered(other, 'You said: Five');
     await chosen(other, kOwn);
   },
 

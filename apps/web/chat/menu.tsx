@@ -35,7 +35,7 @@ export function Menu({ label, items, face, title, class: name = '', up = false }
     if (!open) return;
     const box = list.current!;
     box.showPopover?.();
-    place(box, button.current!, up);
+    place(box, button.current!, up, !face);
     (box.querySelector<HTMLElement>('[aria-checked=true]') ?? box.querySelector<HTMLElement>('button'))?.focus();
     const elsewhere = (event: PointerEvent) => {
       if (!box.contains(event.target as Node) && !button.current?.contains(event.target as Node)) close(false);
@@ -106,10 +106,12 @@ export function Menu({ label, items, face, title, class: name = '', up = false }
 }
 
 // Above everything and fixed to the window, so that no box that scrolls or moves cuts it off or takes it along.
-function place(box: HTMLElement, button: HTMLElement, up: boolean): void {
+// Three dots stand at the end of what they are about, and their menu ends with them.
+function place(box: HTMLElement, button: HTMLElement, up: boolean, atEnd: boolean): void {
   const at = button.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = box;
   const above = up || at.bottom + height + 8 > innerHeight;
-  box.style.left = `${Math.max(8, Math.min(at.right - width, innerWidth - width - 8, at.left))}px`;
+  const left = atEnd ? Math.min(at.right - width, at.left) : at.left;
+  box.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
   box.style.top = `${Math.max(8, above ? at.top - height - 6 : at.bottom + 6)}px`;
 }

@@ -46,6 +46,17 @@ TEST(ModelCatalog, MakesProvidersByName) {
             "org/llama3.1");
 }
 
+TEST(ModelCatalog, TellsTheProviderOfAName) {
+  const auto both = [](std::string_view name) {
+    const ModelName parsed = parse_model_name(name).value();
+    return parsed.provider + " " + parsed.model;
+  };
+  EXPECT_EQ(both("gpt-4o"), "openai gpt-4o");
+  EXPECT_EQ(both("claude-sonnet-4-5"), "anthropic claude-sonnet-4-5");
+  EXPECT_EQ(both("openai-compatible/org/llama3.1"), "openai-compatible org/llama3.1");
+  EXPECT_EQ(both("offline"), "offline offline");
+}
+
 TEST(ModelCatalog, SaysWhatIsMissing) {
   const auto problem = [](const ModelConfig& config) { return make_model(config).error(); };
   EXPECT_EQ(problem({.name = "openai/gpt-4o"}).code(), ErrorCode::kModelKey);
