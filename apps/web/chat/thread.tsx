@@ -56,7 +56,9 @@ export function Thread({ here }: { here: Conversation }) {
   const top = useRef(0);
   const tall = useRef(0);
   const scrolled = () => {
-    const { scrollTop: now, scrollHeight, clientHeight } = box.current!;
+    // The browser tells of a scroll a moment later, when the list may be gone.
+    if (!box.current) return;
+    const { scrollTop: now, scrollHeight, clientHeight } = box.current;
     const end = scrollHeight - now - clientHeight < 80;
     if (end) {
       pinned.current = true;

@@ -72,7 +72,8 @@ Result<Payload> read_payload(const Record& record) {
   if (size > rest || (rest - size) % sizeof(Half) != 0) return damaged(record);
   TERTULIA_TRY_AS(Json json, parse_json(std::string_view(bytes).substr(sizeof size, size)));
   std::vector<Half> halves((rest - size) / sizeof(Half));
-  std::memcpy(halves.data(), bytes.data() + sizeof size + size, rest - size);
+  // A record without a vector has nothing to copy, and nowhere to copy it to.
+  if (!halves.empty()) std::memcpy(halves.data(), bytes.data() + sizeof size + size, rest - size);
   return Payload{std::move(json), Vector(halves.begin(), halves.end())};
 }
 

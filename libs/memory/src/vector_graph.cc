@@ -4,6 +4,14 @@
 #include <cmath>
 #include <cstring>
 
+// hnswlib fetches ahead what the link behind the last one of a full list would lead to. What it reads there
+// is used for nothing else, and lies in what malloc rounds up to; the address sanitizer rightly sees the end
+// of the list passed, so there the library goes without fetching ahead. Everything else of it stays watched.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define NO_MANUAL_VECTORIZATION
+#endif
+#endif
 #include <hnswlib/hnswlib.h>
 
 #include "dot.h"

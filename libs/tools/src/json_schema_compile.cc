@@ -232,10 +232,12 @@ class JsonSchema::Compiler {
     for (const Word& known : words) {
       if (known.name != word) continue;
       const std::optional<long double> count = number(value, at);
-      if (count && (*count < 0 || *count != std::floor(*count)))
+      if (count && (*count < 0 || *count != std::floor(*count))) {
         fail(bad(at, "must be a whole number from 0"));
-      // More than this no value has.
-      if (count) known.limit = static_cast<std::size_t>(std::min(*count, 1e15L));
+      } else if (count) {
+        // More than this no value has.
+        known.limit = static_cast<std::size_t>(std::min(*count, 1e15L));
+      }
       return true;
     }
     return false;

@@ -157,9 +157,9 @@ TEST(MakeTool, ACallThatWaitedUntilItWasCancelledIsNotRun) {
 }
 
 TEST(MakeTool, WorkersThatHaveNoRoomFailTheCall) {
-  const auto workers = thread_pool(1, 1);
   std::latch started(1);
   std::latch go_on(1);
+  const auto workers = thread_pool(1, 1);  // ends first: its thread may still be leaving the wait
   workers
       ->post([&] {
         started.count_down();

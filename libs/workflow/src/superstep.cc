@@ -1,6 +1,10 @@
 // Supersteps: all nodes that were sent something run side by side; what they did is merged in declared order.
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
+
+#include "tertulia/base/thread_annotations.h"
 
 #include "caught.h"
 #include "node_run.h"
@@ -16,6 +20,25 @@ constexpr int kMaxInner = 1'000;
 bool listed(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
+
+// What an internal node answered while its body ran.
+//
+// Concurrency: any thread.
+class InnerAnswer {
+ public:
+  void give(Result<void> result) {
+    MutexLock lock(mutex_);
+    if (!result_) result_ = std::move(result);
+  }
+  std::optional<Result<void>> take() {
+    MutexLock lock(mutex_);
+    return result_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::optional<Result<void>> result_ TERTULIA_GUARDED_BY(mutex_);
+};
 
 void apply_changes(const std::vector<KeyChange>& changes, RunState& state) {
   for (const KeyChange& change : changes) {
@@ -312,9 +335,12 @@ Result<void> RunMachine::hand_over(const Delivery& delivery, PendingCommit& comm
   NodeEffects effects{.node = node.id};
   NodeCall call(view, node, effects, delivery, 0);
   if (plan_.options.show_internal) tell(EventKind::kExecutorInvoked, node.id);
-  Result<void> ended = Error(ErrorCode::kToolFailed, "internal node '" + node.id + "' has not answered");
-  node.body(call, [&ended](Result<void> result) { ended = std::move(result); });
-  TERTULIA_TRY(ended);
+  // Shared with whoever holds `done` too long: an answer that comes late finds nobody.
+  const auto answer = std::make_shared<InnerAnswer>();
+  node.body(call, [answer](Result<void> result) { answer->give(std::move(result)); });
+  const std::optional<Result<void>> ended = answer->take();
+  if (!ended) return Error(ErrorCode::kToolFailed, "internal node '" + node.id + "' has not answered");
+  TERTULIA_TRY(*ended);
   if (plan_.options.show_internal) tell(EventKind::kExecutorCompleted, node.id);
   apply_changes(effects.changes, commit.state);
   const std::vector<WorkflowMessage> sends = effects.sends;

@@ -44,6 +44,27 @@ TEST_F(GraphTest, AChainHandsItsMessageOn) {
   EXPECT_EQ(outcome.supersteps, 3U);
 }
 
+TEST_F(GraphTest, AnInternalNodeThatAnswersLateFailsTheRunAndNothingElse) {
+  Done<void> kept;
+  Node late;
+  late.id = "late";
+  late.internal = true;
+  late.body = [&kept](NodeContext&, Done<void> done) { kept = std::move(done); };
+  const Workflow workflow = WorkflowBuilder("late")
+                                .add(append("a", "A"))
+                                .add(late)
+                                .add(print("out"))
+                                .start("a")
+                                .edge("a", "late")
+                                .edge("late", "out")
+                                .build()
+                                .value();
+  const auto ended = workflows->run(workflow, "x", {.session = "s"}).result();
+  EXPECT_THAT(ended.error().message(), HasSubstr("'late' has not answered"));
+  kept({});
+  EXPECT_EQ(workflows->run(chain(), "x", {.session = "t"}).result().value().text(), "xAB");
+}
+
 TEST_F(GraphTest, EveryProblemOfAGraphIsListed) {
   Node number = make_node<int>("number", [](int value) { return value; });
   const auto built = WorkflowBuilder("bad")

@@ -17,7 +17,7 @@ namespace tertulia {
 
 inline constexpr const char* kDatabaseName = "tertulia.db";
 // What waits for the tables is settled when it has this part of the log's bytes.
-inline constexpr std::size_t kLogParts = 16;
+inline constexpr std::size_t kLogParts = 4;
 
 // Concurrency: any thread.
 struct StoreCore {

@@ -46,9 +46,9 @@ struct SqliteOptions {
   std::size_t cached_sessions = 1'024;
   // Calls that may wait for their turn before further ones get kQueueFull.   Default: 16,384.
   std::size_t queue = 16'384;
-  // How large tertulia.log grows before it begins again at its start, at least 4 KiB. A sixteenth of it may
-  // wait in memory for the database.   Default: 4 MiB.
-  std::size_t log_bytes = 4U << 20U;
+  // How large tertulia.log grows before it begins again at its start, at least 4 KiB. A quarter of it may
+  // wait in memory for the database.   Default: 1 MiB.
+  std::size_t log_bytes = 1U << 20U;
 };
 
 // Where a text was found.
