@@ -117,6 +117,9 @@ class DiceModel final : public LanguageModel {
     }
   }
 
+  // When nothing runs and nobody cancels any more: what it keeps of calls leads back to it.
+  void let_go_of_calls() { registrations_.clear(); }
+
   // Whoever wants to cancel waits for this.
   std::function<void()> on_stand;
   // No mishaps any more.
@@ -163,17 +166,15 @@ class DiceModel final : public LanguageModel {
   // Says something and waits to be cancelled.
   void stand(ModelCall call, Done<ModelResponse> done) {
     if (dice_.one_in(2)) call.on_delta({.text = "Half an"});
-    // The registration must live until the call has ended.
-    auto held = std::make_shared<CancelRegistration>();
-    *held = call.cancel.on_cancel(
-        [done, held](CancelReason) { done(Error(ErrorCode::kCancelled, "cancelled")); });
-    registrations_.push_back(held);
-    if (registrations_.size() > 64) registrations_.erase(registrations_.begin());
+    // A registration must live until its call has ended; those before the last few have.
+    registrations_.push_back(call.cancel.on_cancel(
+        [done = std::move(done)](CancelReason) { done(Error(ErrorCode::kCancelled, "cancelled")); }));
+    if (registrations_.size() > 64) registrations_.pop_front();
     on_stand();
   }
 
   Dice& dice_;
-  std::vector<std::shared_ptr<CancelRegistration>> registrations_;
+  std::deque<CancelRegistration> registrations_;
   mutable Mutex mutex_;
   std::optional<std::string> fault_ TERTULIA_GUARDED_BY(mutex_);
 };
@@ -195,6 +196,7 @@ class Sequences {
   ~Sequences() {
     cancel_now_.push(false);
     canceller_.join();
+    model_->let_go_of_calls();
   }
 
   // The first fault in words, or nothing.
