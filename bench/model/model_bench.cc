@@ -74,7 +74,7 @@ void parsing() {
 
 // As fast as they come, through socket, libcurl, parser and delta.
 void whole_path() {
-  testing::RawServer server([&](testing::RawConnection& client) {
+  trial::RawServer server([&](trial::RawConnection& client) {
     client.read_request();
     std::string body = head();
     for (int i = 0; i < kChunks; ++i) body += chunk();
@@ -96,7 +96,7 @@ void first_token() {
   using SteadyClock = std::chrono::steady_clock;
   constexpr int kRounds = 300;
   SteadyClock::time_point sent;
-  testing::RawServer server([&](testing::RawConnection& client) {
+  trial::RawServer server([&](trial::RawConnection& client) {
     while (!client.read_request().empty()) {
       client.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: " +
                   std::to_string(chunk().size() + ending().size()) + "\r\n\r\n");
