@@ -150,6 +150,10 @@ test('A visitor speaks for one user, from a listed page, until the token or its 
   await fresh.expect(403, 'GET', '/api/v1/me', from('https://shop.example', { 'Tertulia-User': 'ana' }));
   await fresh.expect(404, 'GET', '/api/v1/sessions/hers', shop);
   await fresh.expect(403, 'POST', '/api/v1/visitors', shop);
+  for (const body of [{ message: 'Hi', model: 'dear' }, { message: 'Hi', options: { model: 'dear' } }]) {
+    const { error } = await fresh.expect(403, 'POST', '/api/v1/turns', { ...shop, body });
+    equal([error.code, error.param], ['not_permitted', 'model']);
+  }
   await fresh.expect(403, 'DELETE', '/api/v1/users/vera', shop);
   for (const bad of [token.replace('vera', 'anna'), token.slice(0, -1), `tv1_${'0'.repeat(64)}/acme/vera//9`, 'tv1_']) {
     equal((await fresh.expect(401, 'GET', '/api/v1/me', { ...shop, key: bad })).error.code, 'bad_visitor_token');

@@ -184,6 +184,11 @@ Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
     TERTULIA_TRY_AS(turn.input, read_input(call, message));
   }
   if (options != nullptr) TERTULIA_TRY(read_options(*options, turn.options));
+  if (call.principal.visitor && !(model.empty() && turn.options.model_name.empty())) {
+    return Error(ErrorCode::kNotPermitted,
+                 "a visitor speaks with the agent's own model; leave 'model' out, or use a key")
+        .with("param", "model");
+  }
   if (!model.empty()) TERTULIA_TRY(choose_model(call, model, turn.options));
   TERTULIA_TRY_AS(turn.options.on_busy, on_busy_named(on_busy));
   TERTULIA_TRY_AS(turn.options.on_interrupted, on_interrupted_named(on_interrupted));

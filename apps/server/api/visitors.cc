@@ -12,12 +12,6 @@ namespace {
 constexpr std::int64_t kUsualLife = 15 * 60;
 constexpr std::int64_t kLongestLife = 24 * 60 * 60;
 
-// A token is not turned into another that lasts longer.
-bool is_visitor(const Request& request) {
-  return request.header("Authorization").find(kVisitorPrefix) != std::string_view::npos ||
-         request.header("X-Api-Key").starts_with(kVisitorPrefix);
-}
-
 Result<Reply> create_visitor(Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const Json form, call.json_or_empty());
@@ -27,7 +21,8 @@ Result<Reply> create_visitor(Call& call) {
   TERTULIA_TRY(in.finish_strict());
   TERTULIA_TRY_AS(const OwnerId owner, OwnerId::parse(user));
   const Principal& principal = call.principal;
-  if (is_visitor(call.request) || (principal.bound && owner != principal.user)) {
+  // A token is not turned into another that lasts longer.
+  if (principal.visitor || (principal.bound && owner != principal.user)) {
     return Error(ErrorCode::kNotPermitted, "whoever is bound to a user, or a visitor, lets nobody else in");
   }
   TERTULIA_TRY_AS(const VisitorSigner signer,

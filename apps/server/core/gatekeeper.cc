@@ -105,6 +105,7 @@ std::variant<Principal, Reply> Gatekeeper::identify_visitor(const Request& reque
                     .access = Access::kWrite,
                     .key = std::move(visitor->key),
                     .bound = true,
+                    .visitor = true,
                     .counted_as = counted_as},
                    request);
 }

@@ -27,6 +27,8 @@ struct Principal {
   std::string key;
   // The user is the key's own and cannot be chosen.
   bool bound = false;
+  // Somebody on another's page, with a token: not asked to trust, and not to be given what costs more.
+  bool visitor = false;
   // Whose requests are counted together with its own, and how many there may be in a minute (0: the usual
   // number). Empty: nobody counts.
   std::string counted_as{};
