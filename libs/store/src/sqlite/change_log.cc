@@ -11,7 +11,7 @@ namespace tertulia {
 
 namespace {
 
-constexpr std::string_view kMagic = "TLOG";
+constexpr std::string_view kBatchMagic = "TLOG";
 constexpr std::uint32_t kSynced = 1;
 constexpr std::size_t kFlagsAt = 4;
 constexpr std::size_t kSumAt = 20;
@@ -37,7 +37,7 @@ std::uint32_t sum_of(std::string_view batch) {
 bool batch_at(std::string_view content, std::size_t offset, Batch& out) {
   if (offset >= content.size()) return false;
   const std::string_view rest = content.substr(offset);
-  if (rest.size() < kHeadBytes || !rest.starts_with(kMagic)) return false;
+  if (rest.size() < kHeadBytes || !rest.starts_with(kBatchMagic)) return false;
   ByteReader head(rest.substr(kFlagsAt));
   out.flags = head.u32();
   out.number = head.u64();
@@ -114,7 +114,7 @@ void ChangeLog::make_room(std::uint64_t end) {
 }
 
 Result<void> ChangeLog::append(std::string& batch) {
-  std::string head(kMagic);
+  std::string head(kBatchMagic);
   put_u32(head, options_.synced ? kSynced : 0);
   put_u64(head, newest_ + 1);
   put_u32(head, static_cast<std::uint32_t>(batch.size() - kHeadBytes));
