@@ -295,15 +295,15 @@ export default {
     await list.getByRole('searchbox').fill('boat');
     await list.getByRole('link', { name: 'About gardens' }).waitFor({ state: 'detached' });
     await list.getByRole('button', { name: 'More for About boats' }).click();
-    await again.getByRole('menuitem', { name: 'Rename' }).click();
+    await again.getByRole('menuitem', { name: 'Rename' }).press('Enter');
     await again.getByRole('textbox', { name: 'Name of the conversation' }).fill('All about boats');
     await again.keyboard.press('Enter');
     await list.getByRole('link', { name: 'All about boats' }).waitFor();
     await list.getByRole('button', { name: 'More for All about boats' }).click();
-    await again.getByRole('menuitem', { name: 'Pin' }).click();
+    await again.getByRole('menuitem', { name: 'Pin' }).press('Enter');
     await list.getByRole('region', { name: 'Pinned' }).waitFor();
     await list.getByRole('button', { name: 'More for All about boats' }).click();
-    await again.getByRole('menuitem', { name: 'Delete' }).click();
+    await again.getByRole('menuitem', { name: 'Delete' }).press('Enter');
     await again.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await list.getByText('Nothing is called').waitFor();
     await list.getByRole('searchbox').fill('');

@@ -151,6 +151,7 @@ const tests = {
     await ended(page, 'completed');
     assert.deepEqual(await said(page), ['Porto is old.', 'Well said.']);
     await page.getByRole('link', { name: 'New run' }).click();
+    await page.getByRole('region', { name: 'This run' }).waitFor({ state: 'detached' });
     const speech = model.speech().say('Going on and ');
     await begin(page, 'Another');
     await page.locator('.speech', { hasText: 'Going on and' }).waitFor();
