@@ -113,6 +113,7 @@ const tests = {
     await form.waitFor({ state: 'detached' });
     await ended(page, 'completed');
     await page.getByRole('link', { name: 'New run' }).click();
+    await page.getByRole('region', { name: 'This run' }).waitFor({ state: 'detached' });
     model.plan(books, repeats, 'Fine.');
     await begin(page, 'Another');
     await page.getByRole('button', { name: 'Allow once' }).click();
