@@ -155,6 +155,10 @@ const tests = {
     await answered(page, 'You said: Or?');
     await page.locator('.switcher', { hasText: '2/2' }).waitFor();
     await atEnd();
+    // And where the place to write grows over it.
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('several\nlines\nthat\nare\nwritten');
+    await page.waitForFunction(() => document.querySelector('.composer textarea').offsetHeight > 100);
+    await atEnd();
     const more = model.speech().say('First.\n\n');
     await say(page, 'More');
     await live(page, 'First.');
