@@ -117,7 +117,7 @@ export default {
     await holds('Something else');
   },
 
-  async 'a conversation that is damaged is listed, can be deleted, and is in the way of no other'({ world, base, window }) {
+  async 'a conversation that is damaged is listed as one, and is in the way of no other'({ world, base, window }) {
     await begin(base, 'broken', { title: 'Broken' });
     const page = await (await window()).tab();
     await open(page, base);
@@ -137,10 +137,7 @@ export default {
     await list.getByRole('link', { name: 'About gardens' }).click();
     await answered(page, 'You said: About gardens');
     await judge(page, 'damaged');
-    await menu(page, 'broken', 'Delete');
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await list.getByRole('region', { name: 'Damaged' }).waitFor({ state: 'detached' });
   },
 };
 
-export const settings = { 'a conversation that is damaged is listed, can be deleted, and is in the way of no other': '[store]\nkind = "json"\n' };
+export const settings = { 'a conversation that is damaged is listed as one, and is in the way of no other': '[store]\nkind = "json"\n' };
