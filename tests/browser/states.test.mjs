@@ -155,10 +155,6 @@ const tests = {
     await answered(page, 'You said: Or?');
     await page.locator('.switcher', { hasText: '2/2' }).waitFor();
     await atEnd();
-    // And where the place to write grows over it.
-    await page.getByRole('textbox', { name: 'Message', exact: true }).fill('several\nlines\nthat\nare\nwritten');
-    await page.waitForFunction(() => document.querySelector('.composer textarea').offsetHeight > 100);
-    await atEnd();
     const more = model.speech().say('First.\n\n');
     await say(page, 'More');
     await live(page, 'First.');
@@ -168,6 +164,25 @@ const tests = {
     more.say('Later.\n\n'.repeat(20)).end();
     await page.locator('.answer.live').waitFor({ state: 'detached' });
     assert.ok((await fromEnd()) > 200);
+  },
+
+  async 'the end of a conversation stays in sight when something takes room below it'({ base, model, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    for (const answer of ['Short.', `${'Some words.\n\n'.repeat(12)}Long.`, 'Last.']) {
+      model.plan(answer);
+      await say(page, 'Talk');
+      await answered(page, answer.slice(-5));
+    }
+    // Line by line, so that it is now as much as one message takes and now less.
+    for (let lines = 1; lines <= 6; ++lines) {
+      const before = await page.locator('.thread').evaluate((box) => box.clientHeight);
+      await page.getByRole('textbox', { name: 'Message', exact: true }).fill('line\n'.repeat(lines));
+      await page.waitForFunction((height) => {
+        const box = document.querySelector('.thread');
+        return box.clientHeight < height && box.scrollHeight - box.scrollTop - box.clientHeight < 2;
+      }, before);
+    }
   },
 };
 
