@@ -318,6 +318,16 @@ TEST_F(RulesTest, WhatUsersSayOfThemselvesIsRememberedWhenTheSessionEndsAndOnlyT
   EXPECT_THAT(known(), SizeIs(1));
 }
 
+TEST_F(RulesTest, WhatWasSaidLastIsKnownInWhateverOrderSessionsAreClosed) {
+  say(key("monday"), "I live in Madrid.", "Lovely.", "patient");
+  env.sim_clock().advance(std::chrono::hours(24));
+  say(key("tuesday"), "I moved to Lisbon.", "How is it?", "patient");
+  env.sim_clock().advance(std::chrono::hours(24));
+  memory->close(key("tuesday"), EndReason::kUserClosed).value();
+  memory->close(key("monday"), EndReason::kUserClosed).value();
+  EXPECT_THAT(known(), ::testing::ElementsAre("I moved to Lisbon"));
+}
+
 TEST_F(RulesTest, FactsThatWereLearnedGoWithTheirSession) {
   say(key("s"), "I live in Madrid.", "Lovely.", "patient");
   memory->close(key("s"), EndReason::kUserClosed).value();

@@ -258,6 +258,34 @@ TEST_F(SemanticMemoryTest, AContradictionLeavesOneCurrentAndOneSuperseded) {
   }
 }
 
+TEST_F(SemanticMemoryTest, WhatWasToldLaterHoldsWhicheverWasLearnedFirst) {
+  const Time now = env.clock().now();
+  const auto ago = [&](int days) { return now - std::chrono::days(days); };
+  const auto tell = [&](std::string text, int days) {
+    return memory->remember(mine, {.text = std::move(text), .valid_from = ago(days)}, kWriter).value();
+  };
+  const auto home = [&](int days) { return best("Where do I live?", {.as_of = ago(days)}); };
+  const std::string lisbon = tell("I live in Lisbon", 2).fact.id;
+  const Remembered madrid = tell("I live in Madrid", 6);
+  EXPECT_FALSE(madrid.known);
+  EXPECT_THAT(madrid.superseded, IsEmpty());
+  EXPECT_EQ(madrid.fact.superseded_by, lisbon);
+  EXPECT_EQ(madrid.fact.valid_until, ago(2));
+  tell("I live in Porto", 4);
+  EXPECT_TRUE(tell("I live in Lisbon", 3).known) << "and has been true for a day longer";
+  EXPECT_FALSE(tell("I live in Lisbon", 5).known) << "before Porto it was another time";
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_THAT(memory->facts(mine).value(), SizeIs(1));
+    EXPECT_EQ(home(0), "I live in Lisbon");
+    EXPECT_EQ(home(3), "I live in Lisbon");
+    EXPECT_EQ(home(4), "I live in Porto");
+    EXPECT_EQ(home(5), "I live in Lisbon");
+    EXPECT_EQ(home(6), "I live in Madrid");
+    EXPECT_EQ(home(7), "");
+    restart();
+  }
+}
+
 TEST_F(SemanticMemoryTest, AFactGoesWithTheLastMessageThatSaidIt) {
   const MessageId first = message();
   const MessageId second = message();
