@@ -352,6 +352,15 @@ TEST_F(LifeTest, PersonalDataIsMaskedWhereThatIsAskedFor) {
   EXPECT_THAT(episode.summary, HasSubstr("[email]"));
 }
 
+TEST(PersonalData, IsMaskedAndDatesAreNot) {
+  EXPECT_EQ(mask_personal_data("Call +34 600 123 456 or 5551234567, card 4111-1111-1111-1111."),
+            "Call [number] or [number], card [number].");
+  EXPECT_EQ(mask_personal_data("ada@example.org wrote on 2026-11-16 18:30, not on 16-11-2026."),
+            "[email] wrote on 2026-11-16 18:30, not on 16-11-2026.");
+  EXPECT_EQ(mask_personal_data("I studied there 2019-2023, room 12."), "I studied there 2019-2023, room 12.");
+  EXPECT_EQ(mask_personal_data("9999-99-99"), "[number]") << "no such day";
+}
+
 TEST_F(LifeTest, ErasingAnOwnerLeavesNothingOfTheirs) {
   say(key("s"), "The canary is yellow.", "Yes.");
   memory->close(key("s"), EndReason::kUserClosed).value();
