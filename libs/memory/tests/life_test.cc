@@ -14,6 +14,7 @@
 #include "tertulia/store/episode_store.h"
 #include "tertulia/store/memory_store.h"
 
+#include "counting_store.h"
 #include "talk_maker.h"
 
 namespace tertulia {
@@ -229,6 +230,19 @@ TEST_F(LifeTest, EpisodesAreRecalledByMeaningByRecencyAndNeverAcrossOwners) {
   EXPECT_EQ(memory->episodic().recall(query).value().at(0).episode.session.text(), "dogs");
 }
 
+TEST_F(LifeTest, EpisodesOfThoseWhoWereHereLastAreHeldInRamAndOthersAreReadAgain) {
+  CountingStore counting(*store);
+  EpisodicMemory episodes(counting, env, nullptr);
+  const auto reads_for = [&](int guest) {
+    const std::size_t before = counting.reads;
+    episodes.list(key("s").tenant, OwnerId::parse("guest" + std::to_string(guest)).value()).value();
+    return counting.reads - before;
+  };
+  for (int guest = 0; guest < 5'000; ++guest) EXPECT_EQ(reads_for(guest), 2U);
+  EXPECT_EQ(reads_for(4'999), 1U) << "whether there is something new is looked up each time";
+  EXPECT_EQ(reads_for(0), 2U);
+}
+
 TEST_F(LifeTest, EpisodesGoWhenTheirTimeIsOver) {
   say(key("s"), "Hello", "Hi");
   memory->close(key("s"), EndReason::kUserClosed).value();
@@ -398,38 +412,6 @@ class KnowledgeTest : public LifeTest {
     asked.config.semantic_hybrid = true;
     return asked;
   }
-};
-
-// Counts how often records are read.
-class CountingStore final : public Store {
- public:
-  explicit CountingStore(Store& store) : store_(store) {}
-  std::size_t reads = 0;
-
-  void commit(Commit commit, Done<Revision> done) override {
-    store_.commit(std::move(commit), std::move(done));
-  }
-  void note(Note note, Done<void> done) override { store_.note(std::move(note), std::move(done)); }
-  void load(SessionKey key, Done<SessionState> done) override {
-    store_.load(std::move(key), std::move(done));
-  }
-  void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
-    store_.read_turns(std::move(key), std::move(range), std::move(done));
-  }
-  void read_records(RecordQuery query, Done<RecordPage> done) override {
-    ++reads;
-    store_.read_records(std::move(query), std::move(done));
-  }
-  void list(SessionQuery query, Done<SessionPage> done) override {
-    store_.list(std::move(query), std::move(done));
-  }
-  void erase(EraseScope scope, Done<EraseReport> done) override {
-    store_.erase(std::move(scope), std::move(done));
-  }
-  void verify(Done<VerifyReport> done) override { store_.verify(std::move(done)); }
-
- private:
-  Store& store_;
 };
 
 TEST_F(KnowledgeTest, AfterPreparingTheFirstTurnReadsNothing) {

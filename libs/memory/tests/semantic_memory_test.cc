@@ -6,6 +6,8 @@
 #include "tertulia/base/uuid.h"
 #include "tertulia/store/memory_store.h"
 
+#include "counting_store.h"
+
 namespace tertulia {
 namespace semantic_memory_test {
 
@@ -317,6 +319,25 @@ TEST_F(SemanticMemoryTest, ForgettingAllErasesTheSession) {
   EXPECT_EQ(memory->forget_all(mine).value().sessions, 1U);
   EXPECT_EQ(records(), 0U);
   EXPECT_EQ(best("tickets"), "");
+}
+
+TEST_F(SemanticMemoryTest, OnlySoManyCollectionsAreHeldInRamAndNothingIsLost) {
+  CountingStore counted(*store);
+  SemanticMemory some(counted, env, embedder, {.open_collections = 8});
+  const auto of_guest = [&](int guest) {
+    return user_collection(kTenant, OwnerId::parse("guest" + std::to_string(guest)).value()).value();
+  };
+  const auto home_of = [&](int guest) { return some.facts(of_guest(guest)).value().at(0).text; };
+  for (int guest = 0; guest < 20; ++guest) {
+    some.remember(of_guest(guest), {.text = "I live in house " + std::to_string(guest)}, kWriter).value();
+  }
+  counted.reads = 0;
+  EXPECT_EQ(home_of(19), "I live in house 19");
+  EXPECT_EQ(counted.reads, 0U) << "those that were used last are there";
+  EXPECT_EQ(home_of(0), "I live in house 0");
+  EXPECT_GT(counted.reads, 0U) << "the others are read again";
+  for (int guest = 0; guest < 20; ++guest)
+    EXPECT_EQ(home_of(guest), "I live in house " + std::to_string(guest));
 }
 
 TEST_F(SemanticMemoryTest, ListsPageByPage) {
