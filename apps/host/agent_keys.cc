@@ -112,8 +112,8 @@ void add_character(Keys& keys) {
             "A name of [models], or a provider and a model. Not given: as [model] says.");
   keys.add(
       Setting::strings("tools", agent_plan({}).spec.tools,
-                       "What it may use: calculator, clock, end_conversation, fetch, post, files, process, "
-                       "and mcp.NAME for the tools of a server."),
+                       "What it may use: calculator, clock, end_conversation, memory, fetch, post, files, "
+                       "process, and mcp.NAME for the tools of a server."),
       [](AgentPlan& plan, const SettingValue& value) {
         plan.spec.tools = std::get<std::vector<std::string>>(value);
       });

@@ -480,24 +480,60 @@ TEST_F(KnowledgeTest, WhatCameFromErasedMessagesGoesWithThem) {
   EXPECT_THAT(facts[0].text, HasSubstr("Tom"));
 }
 
-TEST_F(KnowledgeTest, AModelCanSearchIt) {
-  semantic
-      ->remember(user_collection(key("s").tenant, key("s").owner).value(), {.text = "I live in Madrid."},
-                 writer)
-      .value();
+class SearchToolTest : public KnowledgeTest {
+ protected:
+  AgentSpec helper{.id = AgentId::parse("helper").value()};
+
+  SearchToolTest() {
+    const TenantId& tenant = key("s").tenant;
+    know(user_collection(tenant, key("s").owner).value(), "I live in Madrid.");
+    know(agent_collection(tenant, helper.id).value(), "The helper in Madrid is called Otto.");
+    know(shared_collection(tenant, "trains").value(), "Trains to Madrid leave at nine.");
+  }
+  void know(const CollectionId& where, std::string text) {
+    semantic->remember(where, {.text = std::move(text)}, writer).value();
+  }
+  static std::string run(const ToolPtr& tool, const SessionKey& key) {
+    std::optional<Result<ToolOutput>> output;
+    tool->run({.arguments = JsonObject{{"query", "What is there in Madrid?"}},
+               .key = "k",
+               .tenant = key.tenant,
+               .owner = key.owner,
+               .session = key.session},
+              [&](Result<ToolOutput> result) { output = std::move(result); });
+    return *output ? (*output)->text : std::string((*output).error().message());
+  }
+};
+
+// A source that is down.
+class BrokenSource final : public ContextSource {
+ public:
+  std::string_view name() const override { return "weather"; }
+  Result<std::vector<ContextItem>> retrieve(const ContextRequest& /*request*/) override {
+    return Error(ErrorCode::kModelUnavailable, "the weather is down");
+  }
+};
+
+TEST_F(SearchToolTest, AModelSearchesWhereItsAgentMayRecallFrom) {
   auto shared = std::make_shared<Memory>(store, env);
-  shared->add_source(source);
-  const ToolPtr tool = search_memory_tool(shared);
+  shared->add_source(knowledge_source(semantic, store, {{helper.id, {.shared = {"trains"}}}}, {}));
+  const ToolPtr tool = search_memory_tool(shared, helper);
   EXPECT_EQ(tool->tool_class(), ToolClass::kReadOnly);
-  std::optional<Result<ToolOutput>> output;
-  tool->run({.arguments = JsonObject{{"query", "Where do I live?"}},
-             .key = "k",
-             .tenant = key("s").tenant,
-             .owner = key("s").owner,
-             .session = key("s").session},
-            [&](Result<ToolOutput> result) { output = std::move(result); });
-  ASSERT_TRUE(output && *output);
-  EXPECT_THAT((*output)->text, HasSubstr("Madrid"));
+  EXPECT_THAT(run(tool, key("s")),
+              AllOf(HasSubstr("I live in Madrid"), HasSubstr("Otto"), HasSubstr("nine")));
+  EXPECT_THAT(run(search_memory_tool(shared), key("s")),
+              AllOf(HasSubstr("I live in Madrid"), Not(HasSubstr("Otto")), Not(HasSubstr("nine"))));
+  helper.memory.semantic_enabled = false;
+  EXPECT_EQ(run(search_memory_tool(shared, helper), key("s")), "Nothing is known about that.");
+}
+
+TEST_F(SearchToolTest, ASourceThatFailsCostsOnlyWhatItWouldHaveFound) {
+  auto shared = std::make_shared<Memory>(store, env);
+  shared->add_source(std::make_shared<BrokenSource>());
+  EXPECT_EQ(run(search_memory_tool(shared, helper), key("s")), "the weather is down");
+  shared->add_source(source);
+  EXPECT_THAT(run(search_memory_tool(shared, helper), key("s")),
+              AllOf(HasSubstr("I live in Madrid"), HasSubstr("The weather could not be looked at.")));
 }
 
 class ProcedureTest : public LifeTest {
