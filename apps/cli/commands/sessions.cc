@@ -98,27 +98,10 @@ Result<void> list_sessions(const ListOptions& options, const Context& context) {
   return {};
 }
 
-JsonObject json_of(const BranchHead& head) {
-  JsonObject json{{"branch", head.id.text()},
-                  {"messages", head.message_count},
-                  {"created_at", iso_time(head.created_at)},
-                  {"last_activity", iso_time(head.last_activity)}};
-  if (head.forked_from) {
-    json.set("forked_from", JsonObject{{"branch", head.forked_from->parent.text()},
-                                       {"at_index", std::uint64_t{head.forked_from->at_index}}});
-  }
-  if (!head.label.empty()) json.set("label", head.label);
-  if (!head.description.empty()) json.set("description", head.description);
-  JsonArray tags;
-  for (const std::string& tag : head.tags) tags.emplace_back(tag);
-  if (!tags.empty()) json.set("tags", std::move(tags));
-  return json;
-}
-
 Json json_of(const SessionState& state) {
   Json session = parse_json(to_json(state.session), kFormLimits).value();
   JsonArray branches;
-  for (const BranchHead& head : state.branches) branches.emplace_back(json_of(head));
+  for (const BranchHead& head : state.branches) branches.emplace_back(branch_json(head));
   session.as_object()->set("branches", std::move(branches));
   return session;
 }
@@ -300,7 +283,7 @@ void add_fork(CLI::App& sessions, Context& context) {
   command->callback([options, &context] { context.run([&] { return fork_session(*options, context); }); });
 }
 
-void add_delete(CLI::App& sessions, Context& context) {
+void add_session_delete(CLI::App& sessions, Context& context) {
   auto names = std::make_shared<std::vector<std::string>>();
   auto yes = std::make_shared<bool>(false);
   CLI::App* command = sessions.add_subcommand("delete", "Delete sessions with everything in them");
@@ -322,7 +305,7 @@ void add_sessions(CLI::App& app, Context& context) {
   add_fork(*command, context);
   add_export(*command, context);
   add_import(*command, context);
-  add_delete(*command, context);
+  add_session_delete(*command, context);
   add_session_life(*command, context);
 }
 
