@@ -160,7 +160,9 @@ std::size_t number_length(std::string_view text) {
 
 // How long the address of mail with which a text begins is; 0 if it begins with none.
 std::size_t address_length(std::string_view text) {
-  const std::string_view word = text.substr(0, text.find_first_of(" \t\r\n\f\v"));
+  std::string_view word = text.substr(0, text.find_first_of(" \t\r\n\f\v"));
+  // What ends the sentence is no part of it.
+  word = word.substr(0, word.find_last_not_of(".,;:!?)>\"'") + 1);
   const std::size_t at = word.find('@');
   const bool address = at != std::string_view::npos && at > 0 && word.find('.', at) != std::string_view::npos;
   return address ? word.size() : 0;

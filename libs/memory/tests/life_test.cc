@@ -373,6 +373,8 @@ TEST(PersonalData, IsMaskedAndDatesAreNot) {
             "[email] wrote on 2026-11-16 18:30, not on 16-11-2026.");
   EXPECT_EQ(mask_personal_data("I studied there 2019-2023, room 12."), "I studied there 2019-2023, room 12.");
   EXPECT_EQ(mask_personal_data("9999-99-99"), "[number]") << "no such day";
+  EXPECT_EQ(mask_personal_data("Write to ada@example.org, please (or bob@example.org)."),
+            "Write to [email], please (or [email]).");
 }
 
 TEST_F(LifeTest, ErasingAnOwnerLeavesNothingOfTheirs) {
