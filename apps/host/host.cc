@@ -1,5 +1,6 @@
 #include "host.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tertulia/base/log.h"
@@ -23,6 +24,8 @@
 namespace tertulia {
 namespace {
 
+constexpr std::string_view kMcpPrefix = "mcp.";
+
 Result<EgressPolicy> egress_of(const Config& config) {
   EgressRules rules;
   rules.allow_hosts = config.strings("tools.fetch.allow");
@@ -44,6 +47,19 @@ Result<ToolPtr> process_of(const Config& config) {
   auto tool = process_tool(std::move(options));
   if (!tool) return std::move(tool).error().in("tools.process");
   return tool;
+}
+
+// The server as its table says. Where that does not say how long a call may be silent, it is as long as a
+// tool of those who use the server may take: so the time in which a person is asked does not count.
+McpConfig mcp_of(const HostPlan& plan, const AgentPlan& agent, const std::string& tool) {
+  McpConfig server = plan.mcp.at(tool.substr(kMcpPrefix.size()));
+  if (server.call_timeout) return server;
+  server.call_timeout = agent.spec.limits.tool_timeout;
+  for (const auto& [name, other] : plan.agents) {
+    if (std::ranges::find(other.spec.tools, tool) != other.spec.tools.end())
+      server.call_timeout = std::max(*server.call_timeout, other.spec.limits.tool_timeout);
+  }
+  return server;
 }
 
 // Puts a tool of ours into the registry, by its name in the configuration.
@@ -191,10 +207,10 @@ Result<std::shared_ptr<AgentDefinition>> Host::make_agent(const AgentPlan& plan)
   definition->model_name = model->name;
   if (definition->spec.model.empty()) definition->spec.model = plan_.models.at("").name;
   for (const std::string& tool : plan.spec.tools) {
-    if (tool.starts_with("mcp.")) {
-      const std::string server = tool.substr(4);
-      mcp_->add(plan_.mcp.at(server));
-      mcp_->attach(server, definition->tools);
+    if (tool.starts_with(kMcpPrefix)) {
+      const McpConfig server = mcp_of(plan_, plan, tool);
+      mcp_->add(server);
+      mcp_->attach(server.name, definition->tools);
       continue;
     }
     auto added = add_tool(*definition->tools, tool, config_, *options_.env);
