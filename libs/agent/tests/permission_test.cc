@@ -5,6 +5,7 @@
 #include "tertulia/tools/handed_back_tool.h"
 
 #include "agent_fixture.h"
+#include "question_record.h"
 
 namespace tertulia {
 namespace permission_test {
@@ -148,6 +149,30 @@ TEST_F(PermissionTest, AQuestionSurvivesTheProcessAndIsAnsweredByTheNext) {
   EXPECT_THAT(ledger->entries(), ElementsAre("add 1 2"));
   EXPECT_EQ(transcript("s").back(), "assistant: 3.");
   EXPECT_TRUE(model->check());
+}
+
+TEST_F(PermissionTest, AnAnswerToOtherArgumentsAllowsNothing) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  {
+    const Agent agent = asking_agent({add_tool()});
+    auto run = agent.run("Go", "s");
+    wait_for_question(run);
+  }
+  {
+    // As if somebody had allowed a call that looked otherwise.
+    const auto engine = Engine::open({.store = store}).value();
+    Question question = engine->questions(key.tenant, key.owner).value().at(0);
+    question.arguments_hash = hash_of_arguments(R"({"a":1,"b":3})");
+    Note note{.key = key,
+              .changes = {AddRecord{answered_record(question, {.choice = Answer::Choice::kOnce}, {})}}};
+    wait<void>([&](Done<void> done) { store->note(std::move(note), std::move(done)); }).value();
+  }
+  const Agent agent = asking_agent({add_tool()});
+  (void)agent.resume("s").result();
+  while (!agent.engine()->running().empty()) std::this_thread::yield();
+  EXPECT_THAT(ledger->entries(), IsEmpty());
+  EXPECT_THAT(transcript("s"),
+              ElementsAre("user: Go", R"(assistant: call add {"a":1,"b":2})", HasSubstr("did not run")));
 }
 
 TEST_F(PermissionTest, NobodyToAskIsADenialAndSoIsNoAnswerInTime) {
