@@ -98,7 +98,7 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
   host->config_ = config;
   host->options_ = options;
   TERTULIA_TRY_AS(host->plan_, plan_host(config, options.environment, *options.env));
-  host->models_ = std::make_shared<const ModelChoices>(host->plan_, *options.env);
+  host->models_ = std::make_shared<const ModelChoices>(host->plan_, options.environment, *options.env);
   TERTULIA_TRY_AS(ConfiguredStore open, open_configured_store(config, options.need, *options.env));
   host->directory_ = open.directory;
   host->sqlite_ = open.sqlite;
@@ -201,7 +201,7 @@ Result<std::shared_ptr<AgentDefinition>> Host::make_agent(const AgentPlan& plan)
   definition->middleware.insert(definition->middleware.begin(), options_.middleware.begin(),
                                 options_.middleware.end());
   const std::string where = "agent '" + plan.spec.id.text() + "'";
-  auto model = configured_model(plan_, plan.spec.model, options_.environment, *options_.env);
+  auto model = configured_model(plan_.models, plan.spec.model, options_.environment, *options_.env);
   if (!model) return std::move(model).error().in(where);
   definition->model = models_->beside(model->model);
   definition->model_name = model->name;
@@ -252,17 +252,17 @@ std::vector<std::string> Host::warnings() const {
   return all;
 }
 
-Result<ConfiguredModel> configured_model(const HostPlan& plan, const std::string& name,
-                                         const Environment& environment, Env& env) {
-  const auto found = plan.models.find(name);
-  if (found != plan.models.end()) return make_model(found->second, env);
+Result<ConfiguredModel> configured_model(const std::map<std::string, ModelConfig>& models,
+                                         const std::string& name, const Environment& environment, Env& env) {
+  const auto found = models.find(name);
+  if (found != models.end()) return make_model(found->second, env);
   ModelConfig config;
   config.name = name;
   config.environment = environment;
   auto model = make_model(config, env);
   if (model || model.error().code() != ErrorCode::kModelNotFound) return model;
   std::vector<std::string> known;
-  for (const auto& [id, each] : plan.models) {
+  for (const auto& [id, each] : models) {
     if (!id.empty()) known.push_back(id);
   }
   if (known.empty()) return model;

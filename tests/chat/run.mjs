@@ -75,6 +75,11 @@ class World {
 provider = "openai-compatible"
 model = "test"
 base_url = "${model.url}"
+[models.other]
+provider = "openai-compatible"
+model = "other-1"
+takes = "images"
+base_url = "${model.url}/other"
 [tools.files]
 root = "work"
 [tools.process]
@@ -278,6 +283,23 @@ const stories = {
     await chat.until(said('You said: one'));
     chat.say('/retry');
     await chat.until((text) => text.includes('retry-1') && text.split('You said: one').length > 2 && ready.test(text));
+  },
+
+  async a_model_that_was_chosen_is_kept_over_a_crash(world) {
+    const chat = world.chat(['--session', 'chosen', '--model', 'other']);
+    await chat.until(/chosen · main · other[^]*\n›$/);
+    chat.say('Tell a story');
+    await chat.until('Once upon a time');
+    const busy = await world.pipe(['turns']);
+    process.kill(Number(busy.err.match(/process (\d+)/)[1]), 'SIGKILL');
+    await chat.until('[exit 137]');
+    world.model.release('the story');
+    const resumed = await world.pipe(['resume', '--session', 'chosen']);
+    assert.match(resumed.out, /Once upon a time it ended\./);
+    assert.deepEqual(world.model.requests.map((request) => `${request.path} ${request.model}`), Array(2).fill('/v1/other/chat/completions other-1'));
+    const wrong = await world.pipe(['chat', '--session', 'chosen', '--model', 'otter', 'hi']);
+    assert.equal(wrong.code, 66);
+    assert.match(wrong.err, /did you mean 'other'/);
   },
 
   async without_colour_it_is_plain_text(world) {

@@ -11,6 +11,7 @@
 #include "tertulia/conversation/json_forms.h"
 
 #include "history.h"
+#include "host/model_choices.h"
 
 namespace tertulia::cli {
 namespace {
@@ -48,7 +49,8 @@ Talk::Talk(Host& host, AgentDefinitionPtr agent, SessionKey key, RunOptions opti
 }
 
 std::string Talk::model() const {
-  return options_.model_name.empty() ? agent_->spec.model : options_.model_name;
+  return options_.model_name.empty() ? agent_->spec.model
+                                     : std::string(ModelChoices::chosen_name(options_.model_name));
 }
 
 SessionStore Talk::sessions() const {
@@ -110,7 +112,12 @@ Run Talk::say(const std::string& text) {
   return host_.engine()->run(agent_, std::move(input), key_.session.text(), options_);
 }
 
-Run Talk::resume() { return host_.engine()->run(agent_, {}, key_.session.text(), options_); }
+Run Talk::resume() {
+  RunOptions options = options_;
+  // A turn goes on with the model that it was begun with, unless another was asked for here.
+  if (!options.model_name.empty()) options.model = ModelChoices::always(agent_->model, options.model_name);
+  return host_.engine()->run(agent_, {}, key_.session.text(), options);
+}
 
 Result<void> Talk::attach(const Path& file) {
   TERTULIA_TRY_AS(std::string bytes, read_file(real_env().files(), file, kLargestAttachment));

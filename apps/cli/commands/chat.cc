@@ -14,6 +14,7 @@
 #include "chat/follow_run.h"
 #include "chat/talk.h"
 #include "commands.h"
+#include "host/model_choices.h"
 #include "open_store.h"
 #include "settings.h"
 #include "words.h"
@@ -85,7 +86,7 @@ Result<void> say_input(Talk& talk, const ChatOptions& options, const Context& co
   return {};
 }
 
-Result<RunOptions> run_options(const ChatOptions& options, const HostPlan& plan) {
+Result<RunOptions> run_options(const ChatOptions& options, const Host& host) {
   RunOptions run;
   if (!options.branch.empty()) {
     TERTULIA_TRY_AS(run.branch, BranchId::parse(options.branch));
@@ -93,10 +94,7 @@ Result<RunOptions> run_options(const ChatOptions& options, const HostPlan& plan)
   run.tools = !options.no_tools;
   run.instructions = options.system;
   if (!options.model.empty()) {
-    TERTULIA_TRY_AS(const ConfiguredModel model,
-                    configured_model(plan, options.model, process_environment()));
-    run.model = model.model;
-    run.model_name = model.name;
+    TERTULIA_TRY_AS(run.model_name, host.models()->choose_any(options.model));
   }
   return run;
 }
@@ -114,7 +112,7 @@ Result<void> run_chat(const ChatOptions& options, const Context& context) {
       const std::unique_ptr<Host> host,
       Host::open(config, {.only = options.agent, .unattended = !person && !asked, .recover = false}));
   TERTULIA_TRY_AS(AgentDefinitionPtr agent, host->agent(options.agent));
-  TERTULIA_TRY_AS(RunOptions run, run_options(options, host->plan()));
+  TERTULIA_TRY_AS(RunOptions run, run_options(options, *host));
   for (const std::string& warning : host->warnings()) std::cerr << "tertulia: " << warning << "\n";
   Talk talk(*host, std::move(agent), key, run);
   if (!options.session.empty() && options.branch.empty() && person) TERTULIA_TRY(talk.enter(key));
