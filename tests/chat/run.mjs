@@ -51,6 +51,10 @@ const replies = {
     then: [{ text: ['One of two was done.'] }],
   },
   'Book a table': { first: [{ call: ['desk__book', {}] }], then: [{ text: ['It is booked.'] }] },
+  'Write a lot': {
+    first: [{ call: ['write_file', { path: 'long.txt', content: [...Array(40).keys()].map((i) => `line ${i + 1}`).join('\n') }] }],
+    then: [{ text: ['It is long.'] }],
+  },
   'Tell a story': { first: [{ text: ['Once upon', ' a time'] }, { hold: 'the story' }, { text: [' it ended.'] }] },
   'Count slowly': { first: [{ call: ['run_program', { program: 'sleep', arguments: ['3600'] }] }], then: [{ text: ['It is over.'] }] },
 };
@@ -198,6 +202,7 @@ const stories = {
     chat.say('Write it down');
     compare('permission_prompt', await chat.until('never'));
     chat.key('q');                       // no such choice: nothing happens
+    chat.key('Up');                      // begins with an escape, and is none
     chat.key('y');
     compare('tool_finished', await chat.until(said('It is written down.')));
     assert.equal(readFileSync(join(world.home, 'work/plan.txt'), 'utf8'), 'Porto\nRibeira');
@@ -210,6 +215,24 @@ const stories = {
     await chat.until((text) => said('One of two was done.')(text) && text.split('One of two').length > 2);
     chat.say('/tools');
     compare('tools', (await chat.until(/write_file +unsafe +deny[^]*\n›$/)).split('› /tools\n')[1]);
+  },
+
+  async what_is_asked_about_can_be_seen_whole(world) {
+    for (const [session, words] of [['whole', []], ['whole-plainly', ['--no-color']]]) {
+      const chat = world.chat(['--session', session, ...words], { rows: 20 });
+      await chat.until(/\n›$/);
+      chat.say('Write a lot');
+      const asked = await chat.until(/line 11\n +… and 2\d\d bytes more: v shows all\n.*never/);
+      assert.doesNotMatch(asked, /line 12/);
+      if (session === 'whole') compare('long_question', asked);
+      chat.key('v');
+      await chat.until((text) => /line 12/.test(chat.history()) && /line 40[^]*never/.test(text));
+      chat.key('n');
+      await chat.until(said('It is long.'));
+      assert.ok(!existsSync(join(world.home, 'work/long.txt')));
+      chat.key('C-d');
+      await chat.until('[exit 0]');
+    }
   },
 
   async what_a_server_wants_to_know_is_typed(world) {
@@ -274,6 +297,8 @@ const stories = {
     await chat.until('[exit 0]');
     const state = JSON.parse((await world.pipe(['sessions', 'show', 'tree', '--json'])).out);
     assert.equal(JSON.stringify(state).includes('user_closed'), true, 'the session says who closed it');
+    const episodes = await world.pipe(['memory', 'episodes', '--json']);
+    assert.match(episodes.out, /"tree"[^]*user_closed/, 'what was said became an episode');
   },
 
   async the_first_turn_can_be_tried_again(world) {
@@ -283,6 +308,19 @@ const stories = {
     await chat.until(said('You said: one'));
     chat.say('/retry');
     await chat.until((text) => text.includes('retry-1') && text.split('You said: one').length > 2 && ready.test(text));
+  },
+
+  async a_picture_goes_with_the_message_when_it_is_tried_again(world) {
+    writeFileSync(join(world.home, 'dot.png'), Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'));
+    const chat = world.chat(['--session', 'picture', '--model', 'other', '--attach', join(world.home, 'dot.png')]);
+    await chat.until(/\n›$/);
+    chat.say('Look');
+    await chat.until(said('You said: Look'));
+    chat.say('/retry');
+    await chat.until((text) => text.includes('retry-1') && text.split('You said: Look').length > 2 && ready.test(text));
+    const [first, again] = world.model.requests.map((request) => JSON.stringify(request.messages.at(-1)));
+    assert.match(first, /image_url/);
+    assert.equal(again, first);
   },
 
   async a_model_that_was_chosen_is_kept_over_a_crash(world) {
@@ -404,6 +442,8 @@ const stories = {
     const questions = await world.pipe(['approve', '--json']);
     const question = JSON.parse(questions.out);
     assert.equal(question.tool, 'write_file');
+    assert.match((await world.pipe(['approve', question.id.slice(0, 20)])).out,
+      /May write_file run\? It is unsafe\.\n {6}path +plan\.txt\n {6}content +Porto\n +Ribeira\nsession away, branch main, asked just now, expires in \d min/);
     const early = await world.pipe(['resume', '--session', 'away']);
     assert.equal(early.code, 77, early.err);
     assert.match(early.err, /tertulia approve/);

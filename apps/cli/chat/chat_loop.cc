@@ -154,9 +154,11 @@ class ChatLoop {
       return true;
     }
     if (outcome->entered) show_last_turn();
-    if (outcome->say) {
-      out_.line(out_.styled(Style::kAccent, "› ") + one_line(*outcome->say));
-      say(*outcome->say);
+    if (outcome->say_again) {
+      out_.line(out_.styled(Style::kAccent, "› ") +
+                fit(preview(*outcome->say_again), screen_size().columns - 4));
+      out_.line("");
+      show_result(follow(talk_.say_again(*outcome->say_again)));
     }
     return !outcome->leave;
   }

@@ -78,17 +78,17 @@ Outcome switch_branch(const Words& words, Talk& talk, const Context& context) {
 
 Outcome undo(const Words&, Talk& talk, const Context& context) {
   const std::string left = talk.branch();
-  TERTULIA_TRY_AS(const std::string text, talk.step_back("undo"));
-  context.out.line(context.out.styled(Style::kDim, "back before “") + fit(one_line(text), 40) +
+  TERTULIA_TRY_AS(const Message said, talk.step_back("undo"));
+  context.out.line(context.out.styled(Style::kDim, "back before “") + fit(preview(said), 40) +
                    context.out.styled(Style::kDim, "”; it is still there: /switch " + left));
   say_branch(talk, context);
   return SlashOutcome{};
 }
 
 Outcome retry(const Words&, Talk& talk, const Context& context) {
-  TERTULIA_TRY_AS(std::string text, talk.step_back("retry"));
+  TERTULIA_TRY_AS(Message said, talk.step_back("retry"));
   say_branch(talk, context);
-  return SlashOutcome{.say = std::move(text)};
+  return SlashOutcome{.say_again = std::move(said)};
 }
 
 Outcome tools(const Words&, Talk& talk, const Context& context) {

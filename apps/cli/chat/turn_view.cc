@@ -1,6 +1,7 @@
 #include "turn_view.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <utility>
 
@@ -64,6 +65,17 @@ std::string wanted_by(const Event& event) {
   return text != nullptr && text->as_string() != nullptr ? *text->as_string() : "";
 }
 
+// How much of a call is shown before one asks for more.
+constexpr std::size_t kLinesAsked = 12;
+
+// What the question is about; nothing if it is not about a call.
+std::vector<std::string> arguments_asked(const Event& question, std::size_t width, std::size_t most,
+                                         const Output& out) {
+  const Json data = question.data.value();
+  const Json* arguments = data.as_object() != nullptr ? data.as_object()->find("arguments") : nullptr;
+  return arguments == nullptr ? std::vector<std::string>() : argument_lines(*arguments, width, most, out);
+}
+
 class JsonView final : public TurnView {
  public:
   explicit JsonView(const Output& out) : out_(out) {}
@@ -94,15 +106,11 @@ class PlainView final : public TurnView {
   }
 
   void ask(const Event& event, const std::string& choices) override {
-    const Json data = event.data.value();
-    const Json* arguments = data.as_object() != nullptr ? data.as_object()->find("arguments") : nullptr;
-    const std::string wanted = wanted_by(event);
-    note("  ? " + (wanted.empty() ? one_line(event.name) + " wants to run" : one_line(wanted)));
-    if (arguments != nullptr) {
-      for (const std::string& line : argument_lines(*arguments, 79, Output{})) note(line);
-    }
-    note("    " + choices);
+    question_ = event;
+    choices_ = choices;
+    ask_within(kLinesAsked);
   }
+  void show_all() override { ask_within(SIZE_MAX); }
   void typed(const std::string& line) override {
     const std::size_t before = std::exchange(typed_width_, display_width(line));
     std::cerr << "\r    " << line << std::string(before > typed_width_ ? before - typed_width_ : 0, ' ')
@@ -115,6 +123,13 @@ class PlainView final : public TurnView {
   void end() override { close_line(); }
 
  private:
+  void ask_within(std::size_t most) {
+    const std::string wanted = wanted_by(question_);
+    note("  ? " + (wanted.empty() ? one_line(question_.name) + " wants to run" : one_line(wanted)));
+    for (const std::string& line : arguments_asked(question_, screen_size().columns - 1, most, Output{}))
+      note(line);
+    note("    " + choices_);
+  }
   void close_line() {
     if (std::exchange(line_open_, false)) out_.line("");
   }
@@ -126,6 +141,8 @@ class PlainView final : public TurnView {
   const Output& out_;
   const bool notes_;
   bool line_open_ = false;
+  Event question_;
+  std::string choices_;
   // Of what is being typed; 0: nothing is.
   std::size_t typed_width_ = 0;
   std::map<std::uint64_t, std::string> arguments_;
@@ -196,6 +213,11 @@ class RichView final : public TurnView {
     draw();
   }
 
+  void show_all() override {
+    if (asking_) keep(arguments_asked(question_, screen_.width(), SIZE_MAX, out_));
+    draw();
+  }
+
   void typed(const std::string& line) override {
     choices_ = line;
     draw();
@@ -209,9 +231,10 @@ class RichView final : public TurnView {
       return draw();
     }
     const RunningTool* tool = running(question_.index);
+    const std::string arguments = arguments_text(tool != nullptr ? tool->arguments : "");
     const std::string line = "  " + out_.styled(Style::kAccent, "?") + " " +
-                             out_.styled(Style::kBold, one_line(question_.name)) + "  " +
-                             fit(arguments_text(tool != nullptr ? tool->arguments : ""), screen_.width() / 2);
+                             out_.styled(Style::kBold, one_line(question_.name)) +
+                             (arguments.empty() ? "" : "  " + fit(arguments, screen_.width() / 2));
     keep({line + out_.styled(Style::kDim, " · " + words)});
     draw();
   }
@@ -303,10 +326,11 @@ class RichView final : public TurnView {
     lines.push_back("  " + out_.styled(Style::kAccent, "?") + " May " +
                     out_.styled(Style::kBold, one_line(question_.name)) + " run?" +
                     out_.styled(Style::kDim, reads ? " It only reads." : " It may change something."));
-    if (const Json* arguments = object != nullptr ? object->find("arguments") : nullptr) {
-      for (std::string& line : argument_lines(*arguments, screen_.width(), out_))
-        lines.push_back(std::move(line));
-    }
+    // All of the question must be on the screen.
+    const std::size_t rows = screen_size().rows;
+    const std::size_t most = std::min(kLinesAsked, rows > lines.size() + 5 ? rows - lines.size() - 5 : 1);
+    for (std::string& line : arguments_asked(question_, screen_.width(), most, out_))
+      lines.push_back(std::move(line));
     lines.push_back("    " + choices_);
   }
 

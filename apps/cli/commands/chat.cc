@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tertulia/base/env.h"
+#include "tertulia/base/log.h"
 #include "tertulia/base/utf8.h"
 
 #include "chat/chat_loop.h"
@@ -66,6 +67,12 @@ Result<std::string> check_text(std::string text) {
   return text;
 }
 
+// Under which name one can come back, where the program has chosen it.
+void tell_session(const Talk& talk, const ChatOptions& options, const Context& context) {
+  if (options.session.empty() && !context.out.json)
+    std::cerr << "session " << talk.key().session.text() << "\n";
+}
+
 // Nobody sits at a terminal: what is read is said, and only the answer is written.
 Result<void> say_input(Talk& talk, const ChatOptions& options, const Context& context) {
   std::string text(std::istreambuf_iterator<char>(std::cin), {});
@@ -73,6 +80,7 @@ Result<void> say_input(Talk& talk, const ChatOptions& options, const Context& co
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return Error(ErrorCode::kEmptyMessage, "standard input holds no message");
   }
+  tell_session(talk, options, context);
   if (!options.lines) {
     while (text.ends_with('\n')) text.pop_back();
     return say_once(talk, text, context);
@@ -104,6 +112,8 @@ Result<void> run_chat(const ChatOptions& options, const Context& context) {
                   key_from_outside(context, options.session.empty() ? new_session_name() : options.session));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   catch_interrupts();
+  // What is drawn on a screen must not be written over; what matters is told in the chat.
+  if (!context.out.json && ::isatty(STDERR_FILENO) == 1) Log().set_level(LogLevel::kOff);
   const bool person = !context.out.json && options.message.empty() && !options.resume &&
                       ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   // A single message from a terminal can be asked about, too.
@@ -119,9 +129,11 @@ Result<void> run_chat(const ChatOptions& options, const Context& context) {
   for (const std::string& file : options.attach) TERTULIA_TRY(talk.attach(file));
   if (person)
     return chat_loop(talk, context, {.pick = options.session.empty(), .history = history_file(config)});
-  if (options.session.empty() && !context.out.json) std::cerr << "session " << key.session.text() << "\n";
   if (options.resume) TERTULIA_TRY(resume_once(talk, context));
-  if (!options.message.empty()) return say_once(talk, joined(options.message), context);
+  if (!options.message.empty()) {
+    tell_session(talk, options, context);
+    return say_once(talk, joined(options.message), context);
+  }
   if (options.resume) return {};
   return say_input(talk, options, context);
 }
