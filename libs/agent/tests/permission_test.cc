@@ -107,6 +107,29 @@ TEST_F(PermissionTest, AlwaysIsRememberedForTheSessionAlsoAcrossARestart) {
   EXPECT_EQ(ledger->entries().size(), 3U);
 }
 
+TEST_F(PermissionTest, TheRecordSaysWhoAllowedACall) {
+  policy.rules = {{.tool = "add", .permission = Permission::kAsk}};
+  model->add(ModelStep().call("look", "{}").call("add", R"({"a":1,"b":2})").call("add", R"({"a":3,"b":4})"));
+  model->add(ModelStep().say("Done."));
+  const ToolPtr look = make_tool("look", "Looks.", [] { return 1; }, {.tool_class = ToolClass::kReadOnly});
+  const Agent agent = asking_agent({add_tool(), look});
+  auto run = agent.run("Go", "s");
+  ASSERT_TRUE(agent.engine()->answer(key, wait_for_question(run), {.choice = Answer::Choice::kAlways}));
+  run.result().value();
+  const RecordPage page =
+      read_records(
+          *store,
+          {.tenant = key.tenant, .owner = key.owner, .session = key.session, .kind = RecordKind::kToolCall})
+          .value();
+  std::vector<std::string> allowed;
+  for (const StoredRecord& stored : page.records) {
+    const auto call = parse_form<ToolCallRecord>(stored.record.payload).value();
+    allowed.push_back(call.tool + " " + std::string(name_of(call.approval)));
+  }
+  // The first one only reads: nobody was asked, now or before.
+  EXPECT_THAT(allowed, ElementsAre("look not_needed", "add always", "add always"));
+}
+
 TEST_F(PermissionTest, NothingOfABatchRunsBeforeAllOfItIsSettled) {
   model->add(ModelStep().call("look", "{}").call("add", R"({"a":1,"b":2})"));
   model->add(ModelStep().say("Done."));
