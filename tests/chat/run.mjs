@@ -311,9 +311,11 @@ const stories = {
   },
 
   async a_picture_goes_with_the_message_when_it_is_tried_again(world) {
-    writeFileSync(join(world.home, 'dot.png'), Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'));
-    const chat = world.chat(['--session', 'picture', '--model', 'other', '--attach', join(world.home, 'dot.png')]);
+    writeFileSync(join(world.home, 'a dot.png'), Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'));
+    const chat = world.chat(['--session', 'picture', '--model', 'other']);
     await chat.until(/\n›$/);
+    chat.say(`/attach "${join(world.home, 'a dot.png')}"`);
+    await chat.until(/with a dot\.png[^]*\n›$/);
     chat.say('Look');
     await chat.until(said('You said: Look'));
     chat.say('/retry');

@@ -59,7 +59,10 @@ class ChatLoop {
   }
 
  private:
-  void dim(const std::string& text) const { out_.line(out_.styled(Style::kDim, text)); }
+  void dim(const std::string& text) const {
+    for (const std::string& line : fold_words(text, screen_size().columns - 1))
+      out_.line(out_.styled(Style::kDim, line));
+  }
 
   void greet() const {
     out_.line(out_.styled(Style::kBold, "tertulia ") +

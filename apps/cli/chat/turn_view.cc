@@ -186,7 +186,8 @@ class RichView final : public TurnView {
         if (RunningTool* tool = running(event.index)) tool->arguments += event.text;
         break;
       case EventKind::kPermissionGiven:
-        if (RunningTool* tool = running(event.index)) tool->since = event.time;
+        // Nothing of a batch runs before all of it is settled.
+        for (RunningTool& tool : tools_) tool.since = event.time;
         break;
       case EventKind::kToolCallResult:
         end_tool(event);
@@ -314,8 +315,9 @@ class RichView final : public TurnView {
 
   void add_question(std::vector<std::string>& lines) {
     if (const std::string wanted = wanted_by(question_); !wanted.empty()) {
-      lines.push_back("  " + out_.styled(Style::kAccent, "?") + " " + one_line(wanted) +
-                      out_.styled(Style::kDim, " (Escape: no answer)"));
+      add_folded(lines, "  " + out_.styled(Style::kAccent, "?") + " " + one_line(wanted) + " " +
+                            out_.styled(Style::kDim, "(Escape: no answer)"));
+      // What is typed stands at its end, spaces included.
       lines.push_back("    " + choices_);
       return;
     }
@@ -323,15 +325,19 @@ class RichView final : public TurnView {
     const JsonObject* object = data.as_object();
     const Json* kind = object != nullptr ? object->find("class") : nullptr;
     const bool reads = kind != nullptr && kind->as_string() != nullptr && *kind->as_string() == "read_only";
-    lines.push_back("  " + out_.styled(Style::kAccent, "?") + " May " +
-                    out_.styled(Style::kBold, one_line(question_.name)) + " run?" +
-                    out_.styled(Style::kDim, reads ? " It only reads." : " It may change something."));
+    add_folded(lines, "  " + out_.styled(Style::kAccent, "?") + " May " +
+                          out_.styled(Style::kBold, one_line(question_.name)) + " run? " +
+                          (reads ? "It only reads." : "It may change something."));
     // All of the question must be on the screen.
     const std::size_t rows = screen_size().rows;
     const std::size_t most = std::min(kLinesAsked, rows > lines.size() + 5 ? rows - lines.size() - 5 : 1);
     for (std::string& line : arguments_asked(question_, screen_.width(), most, out_))
       lines.push_back(std::move(line));
-    lines.push_back("    " + choices_);
+    add_folded(lines, "    " + choices_);
+  }
+
+  void add_folded(std::vector<std::string>& lines, const std::string& text) const {
+    for (std::string& line : fold_words(text, screen_.width(), 4)) lines.push_back(std::move(line));
   }
 
   const Output& out_;

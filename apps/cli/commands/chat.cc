@@ -67,6 +67,12 @@ Result<std::string> check_text(std::string text) {
   return text;
 }
 
+// What is drawn on a screen must not be written over, and what matters is told by the chat itself.
+void quieten_log(const Context& context) {
+  const bool screen = !context.out.json && ::isatty(STDERR_FILENO) == 1;
+  Log().set_level(screen ? LogLevel::kOff : LogLevel::kError);
+}
+
 // Under which name one can come back, where the program has chosen it.
 void tell_session(const Talk& talk, const ChatOptions& options, const Context& context) {
   if (options.session.empty() && !context.out.json)
@@ -112,8 +118,7 @@ Result<void> run_chat(const ChatOptions& options, const Context& context) {
                   key_from_outside(context, options.session.empty() ? new_session_name() : options.session));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   catch_interrupts();
-  // What is drawn on a screen must not be written over; what matters is told in the chat.
-  if (!context.out.json && ::isatty(STDERR_FILENO) == 1) Log().set_level(LogLevel::kOff);
+  quieten_log(context);
   const bool person = !context.out.json && options.message.empty() && !options.resume &&
                       ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   // A single message from a terminal can be asked about, too.
@@ -168,8 +173,10 @@ Result<void> run_resume(const ResumeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   catch_interrupts();
+  quieten_log(context);
   TERTULIA_TRY_AS(const std::unique_ptr<Host> host,
                   Host::open(config, {.need = Need::kExisting, .recover = false}));
+  for (const std::string& warning : host->warnings()) std::cerr << "tertulia: " << warning << "\n";
   TERTULIA_TRY_AS(std::vector<InterruptedTurn> turns, host->engine()->interrupted());
   TERTULIA_TRY_AS(const std::vector<Question> questions, host->engine()->questions(tenant, owner));
   std::erase_if(turns, [&](const InterruptedTurn& turn) {
