@@ -1,6 +1,7 @@
 #include "server.h"
 
 #include <atomic>
+#include <set>
 #include <utility>
 
 #include <boost/asio/ip/address.hpp>
@@ -97,6 +98,7 @@ struct Server::Parts {
         Env& env, const Log& log)
       : visitors(signer),
         spending(env, served.directory, std::move(prices), log.component("spending")),
+        payers(env, served.directory, log.component("spending")),
         pool(thread_pool(options.workers)),
         services{.engine = std::move(served.engine),
                  .agents = std::move(served.agents),
@@ -117,7 +119,7 @@ struct Server::Parts {
               .origins = options.origins,
               .requests_per_minute = options.requests_per_minute},
              keys, visitors, env.clock(), metrics),
-        service(services, router, gate, keys, spending) {
+        service(services, router, gate, Books{spending, keys, payers}) {
     add_all_routes(router);
     services.draining = [this] { return service.draining(); };
     services.connections = [this] {
@@ -135,14 +137,18 @@ struct Server::Parts {
     }
     if (WorkflowDesk* desk = services.desks.workflows) {
       desk->set_meter([this](const AgentDefinitionPtr& agent, const std::string& payer) {
-        return metered(agent, spending, keys, payer);
+        return metered(agent, {spending, keys, payers}, payer);
       });
     }
   }
 
+  // Turns go on before anybody can ask for them, so that a reader who comes back at once finds its turn.
+  void recover_turns();
+
   std::unique_ptr<AuditLog> audit;
   const VisitorSigner visitors;
   Spending spending;
+  Payers payers;
   Metrics metrics;
   std::unique_ptr<Executor> pool;
   Services services;
@@ -155,6 +161,32 @@ struct Server::Parts {
   std::atomic<const HttpServer*> serving = nullptr;
   std::unique_ptr<HttpServer> http;
 };
+
+void Server::Parts::recover_turns() {
+  const Result<std::vector<InterruptedTurn>> interrupted = services.engine->interrupted();
+  if (!interrupted) {
+    services.log.error("interrupted turns could not be listed", {{"reason", interrupted.error().message()}});
+    return;
+  }
+  std::set<std::string> left;
+  std::vector<Run> runs;
+  for (const InterruptedTurn& turn : *interrupted) {
+    left.insert(turn.turn.text());
+    const Result<AgentDefinitionPtr> found = services.agents.find(turn.agent.text());
+    // One with tools of a client goes on when the client comes back.
+    if (!found) continue;
+    const std::string payer = payers.payer_of(turn.turn.text());
+    const AgentDefinitionPtr agent =
+        payer.empty() ? *found : metered(*found, {spending, keys, payers}, payer);
+    runs.push_back(
+        services.engine->run(agent, {}, turn.key.session.text(),
+                             {.branch = turn.branch, .tenant = turn.key.tenant, .owner = turn.key.owner}));
+  }
+  // Those that ended with the last process.
+  payers.keep_only(left);
+  // The first event is there as soon as a turn is: those of its life before are stored.
+  for (Run& run : runs) (void)run.next();
+}
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
@@ -193,8 +225,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
     if (is_audited(ended)) audit.add(entry_of(ended));
     if (spans) spans->add(span_of(ended, env));
   });
-  // Runs that the last process left, from now on at the expense of those who began them.
+  // What the last process left, from now on at the expense of those who began it.
   if (WorkflowDesk* desk = parts->services.desks.workflows) desk->recover();
+  parts->recover_turns();
   TERTULIA_TRY_AS(parts->http, HttpServer::start(options.http, parts->service, log.component("http")));
   parts->serving = parts->http.get();
   return std::unique_ptr<Server>(new Server(std::move(parts)));

@@ -57,7 +57,8 @@ struct Served {
 
 class Server {
  public:
-  // kBadConfig for an address of others without a key to ask for; errors of HttpServer::start.
+  // Goes on with the turns that the last process left, then listens: the engine need not recover. kBadConfig
+  // for an address of others without a key to ask for; errors of HttpServer::start.
   static Result<std::unique_ptr<Server>> start(const ServerOptions& options, Served served, Env& env,
                                                const Log& log);
   ~Server();

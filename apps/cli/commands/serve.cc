@@ -64,23 +64,6 @@ void say_where(const Context& context, const Config& config, const server::Serve
                    "'{\"message\":\"Hello\"}'");
 }
 
-// Turns that the last process left are running again before anybody can ask for them, so that a reader who
-// comes back at once finds its turn going on.
-void wait_for_recovery(const Host& host) {
-  const Result<std::vector<InterruptedTurn>> interrupted = host.engine()->interrupted();
-  if (!interrupted) return;
-  std::vector<Run> runs;
-  for (const InterruptedTurn& turn : *interrupted) {
-    const Result<AgentDefinitionPtr> agent = host.agent(turn.agent.text());
-    if (!agent) continue;
-    runs.push_back(
-        host.engine()->run(*agent, {}, turn.key.session.text(),
-                           {.branch = turn.branch, .tenant = turn.key.tenant, .owner = turn.key.owner}));
-  }
-  // The first event is there as soon as a turn is: those of its life before are stored.
-  for (Run& run : runs) (void)run.next();
-}
-
 // Until somebody asks the program to end.
 void wait_for_end(const sigset_t& signals, server::Server& server, const Log& log) {
   while (true) {
@@ -114,11 +97,10 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const Config config, load_serve_settings(context, options));
   const Log log = log_of(config);
   TERTULIA_TRY_AS(const std::shared_ptr<server::SpanSink> spans, server::trace_sink(config, log));
-  HostOptions host_options{.reap = true, .serve = true};
+  HostOptions host_options{.reap = true, .recover = false, .serve = true};
   if (spans) host_options.middleware.push_back(server::tracing_middleware(spans, real_env()));
   TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, std::move(host_options)));
   for (const std::string& warning : host->warnings()) log.warn(warning);
-  wait_for_recovery(*host);
   server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },
                         .names = [&host] { return host->agents(); }};
   TERTULIA_TRY_AS(const std::unique_ptr<server::Server> server,

@@ -37,8 +37,7 @@ using OnEnded = std::function<void(const EndedRequest&)>;
 class ApiService : public Service {
  public:
   // Keeps references to everything.
-  ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys,
-             Spending& spending);
+  ApiService(Services& services, const Router& router, Gatekeeper& gate, const Books& books);
 
   std::shared_ptr<Exchange> begin(const Peer& peer) override;
 
@@ -70,8 +69,7 @@ class ApiService : public Service {
   Services& services_;
   const Router& router_;
   Gatekeeper& gate_;
-  const KeyRing& keys_;
-  Spending& spending_;
+  const Books books_;
   OnEnded on_ended_;
   std::string id_prefix_;
   std::atomic<std::uint64_t> requests_{0};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tertulia/base/clock.h"
+#include "tertulia/base/result.h"
 #include "tertulia/base/thread_annotations.h"
 
 #include "core/key_ring.h"
@@ -46,10 +47,11 @@ class Gatekeeper {
   // Who asks for something that needs `wanted`; or why they are refused.
   std::variant<Principal, Reply> admit(const Request& request, const Peer& peer, Access wanted);
 
-  // Counts a request of somebody who was admitted and stays: a message on a WebSocket. False if they ask too
-  // often.
-  bool admit_again(const Principal& principal) {
-    return principal.counted_as.empty() || within_rate(principal.counted_as, principal.requests_per_minute);
+  // Counts a request of somebody who was admitted and stays: a message on a WebSocket. kRateLimited
+  // {retry_after} if they ask too often.
+  Result<void> admit_again(const Principal& principal) {
+    if (principal.counted_as.empty()) return {};
+    return count(principal.counted_as, principal.requests_per_minute);
   }
 
   // Whether a page of this origin may read answers, and whether the request comes from a page at all that may
@@ -60,13 +62,21 @@ class Gatekeeper {
  private:
   std::variant<Principal, Reply> identify(const Request& request, const Peer& peer);
   std::variant<Principal, Reply> identify_visitor(const Request& request, std::string_view token);
-  // Counts a request of `who`; a limit of 0 is the usual one.
-  bool within_rate(const std::string& who, std::uint32_t limit);
+  // Counts a request of `who`; a limit of 0 is the usual one. kRateLimited {retry_after}.
+  Result<void> count(const std::string& who, std::uint32_t limit);
 
+  // What somebody may still ask: filled up evenly, to the limit of a minute.
   struct Bucket {
+    std::uint32_t limit = 0;
     double tokens = 0;
     Instant filled{};
+
+    // How many there are by now.
+    double tokens_at(Instant now) const;
   };
+  // Those that are full say nothing: whoever comes again begins with a full one.
+  void drop_full_buckets(Instant now) TERTULIA_REQUIRES(mutex_);
+
   const GateOptions options_;
   KeyRing& keys_;
   const VisitorSigner& visitors_;
@@ -74,6 +84,8 @@ class Gatekeeper {
   Metrics& metrics_;
   Mutex mutex_;
   std::unordered_map<std::string, Bucket> buckets_ TERTULIA_GUARDED_BY(mutex_);
+  // At how many of them it is looked for full ones.
+  std::size_t most_buckets_ TERTULIA_GUARDED_BY(mutex_) = 1'024;
 };
 
 }  // namespace tertulia::server
