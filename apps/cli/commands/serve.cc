@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <pthread.h>
 
@@ -11,6 +12,7 @@
 
 #include "commands.h"
 #include "host/host.h"
+#include "host/live_server.h"
 #include "server.h"
 #include "settings.h"
 #include "trace/tracing.h"
@@ -24,12 +26,12 @@ struct ServeOptions {
   bool routes = false;
 };
 
-// The signals that end or renew the server. Blocked before any thread is started, so that none of them is
-// ended by one.
+// The signals that end or renew the server, or ask it for a copy. Blocked before any thread is started, so
+// that none of them is ended by one.
 sigset_t block_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return set;
 }
@@ -47,11 +49,14 @@ Log log_of(const Config& config) {
           log_level_named(config.string("log.level")).value_or(LogLevel::kInfo)};
 }
 
-void say_where(const Context& context, const Config& config, const server::Server& server) {
+std::string url_of(const Config& config, const server::Server& server) {
   const bool tls = !config.string("server.tls_certificate").empty();
   std::string address = config.string("server.address");
   if (address.find(':') != std::string::npos) address = "[" + address + "]";
-  const std::string url = (tls ? "https://" : "http://") + address + ":" + std::to_string(server.port());
+  return (tls ? "https://" : "http://") + address + ":" + std::to_string(server.port());
+}
+
+void say_where(const Context& context, const std::string& url) {
   if (context.out.json) {
     context.out.line(R"({"listening":")" + url + R"("})");
     return;
@@ -65,15 +70,31 @@ void say_where(const Context& context, const Config& config, const server::Serve
 }
 
 // Until somebody asks the program to end.
-void wait_for_end(const sigset_t& signals, server::Server& server, const Log& log) {
+void wait_for_end(const sigset_t& signals, server::Server& server, const Host& host, const Log& log) {
+  std::thread copying;
+  const auto copied = [&copying] {
+    if (copying.joinable()) copying.join();
+  };
   while (true) {
     int signal = 0;
     if (sigwait(&signals, &signal) != 0) continue;
-    if (signal != SIGHUP) return;
-    if (const Result<void> reloaded = server.reload(); !reloaded) {
+    if (signal == SIGUSR1) {
+      copied();
+      copying = std::thread([&host] { answer_backup(real_env(), host.directory(), host.sqlite()); });
+    } else if (signal != SIGHUP) {
+      return copied();
+    } else if (const Result<void> reloaded = server.reload(); !reloaded) {
       log.error("nothing was changed", {{"reason", reloaded.error().message()}});
     }
   }
+}
+
+// So that others on this machine find it.
+std::unique_ptr<FileLock> note_where(const Host& host, const std::string& url, const Log& log) {
+  Result<std::unique_ptr<FileLock>> noted = note_serving(real_env().files(), host.directory(), url);
+  if (noted) return *std::move(noted);
+  log.warn("backups cannot be asked for", {{"reason", noted.error().message()}});
+  return nullptr;
 }
 
 // One line for each: method, path and what it demands. Programs, and our tests, read it.
@@ -114,8 +135,10 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
                        .directory = host->directory(),
                        .spans = spans},
                       real_env(), log));
-  say_where(context, config, *server);
-  wait_for_end(signals, *server, log);
+  const std::string url = url_of(config, *server);
+  const std::unique_ptr<FileLock> serving = note_where(*host, url, log);
+  say_where(context, url);
+  wait_for_end(signals, *server, *host, log);
   const auto at_most = std::chrono::duration_cast<std::chrono::milliseconds>(config.duration("server.drain"));
   if (!server->drain(at_most)) log.warn("requests were cut: they took longer than server.drain");
   server->let_go();
