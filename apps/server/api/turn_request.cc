@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/part_address.h"
 #include "host/model_choices.h"
 
 namespace tertulia::server {
@@ -50,6 +51,8 @@ Result<PartText> read_part(const Json& form) {
   }
   TERTULIA_TRY(in.finish_strict());
   if (!part.asset.empty()) TERTULIA_TRY(AssetId::parse(part.asset));
+  const bool elsewhere = part.kind != PartKind::kText && !part.text.empty();
+  if (elsewhere) TERTULIA_TRY(check_part_address(part.text, "message.parts.address"));
   return part;
 }
 
