@@ -1,9 +1,13 @@
 // tertulia serve: the HTTP server.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <pthread.h>
 
@@ -69,8 +73,24 @@ void say_where(const Context& context, const std::string& url) {
                    "'{\"message\":\"Hello\"}'");
 }
 
-// Until somebody asks the program to end.
-void wait_for_end(const sigset_t& signals, server::Server& server, const Host& host, const Log& log) {
+// Takes over what the configuration says by now, as far as that can change while the server runs.
+void renew(const Config& before, const Result<Config>& now, server::Server& server, const Log& log) {
+  const Result<void> renewed = now ? server.reload(server::server_options(*now)) : Result<void>(now.error());
+  if (!renewed) return log.error("nothing was changed", {{"reason", renewed.error().message()}});
+  const std::span<const std::string_view> taken_over = server::Server::reloaded_settings();
+  const std::vector<ExplainedSetting> old = before.explain();
+  const std::vector<ExplainedSetting> current = now->explain();
+  for (std::size_t i = 0; i < std::min(old.size(), current.size()); ++i) {
+    const std::string& key = current[i].key;
+    const bool waits = std::ranges::find(taken_over, key) == taken_over.end();
+    if (waits && old[i].value != current[i].value) log.warn("a setting waits for a restart", {{"key", key}});
+  }
+  log.info("the configuration, the keys and the certificate were read again");
+}
+
+// Until somebody asks the program to end. `settings` reads the configuration.
+void wait_for_end(const sigset_t& signals, server::Server& server, const Host& host, const Log& log,
+                  const std::function<Result<Config>()>& settings, const Config& before) {
   std::thread copying;
   const auto copied = [&copying] {
     if (copying.joinable()) copying.join();
@@ -81,10 +101,10 @@ void wait_for_end(const sigset_t& signals, server::Server& server, const Host& h
     if (signal == SIGUSR1) {
       copied();
       copying = std::thread([&host] { answer_backup(real_env(), host.directory(), host.sqlite()); });
-    } else if (signal != SIGHUP) {
+    } else if (signal == SIGHUP) {
+      renew(before, settings(), server, log);
+    } else {
       return copied();
-    } else if (const Result<void> reloaded = server.reload(); !reloaded) {
-      log.error("nothing was changed", {{"reason", reloaded.error().message()}});
     }
   }
 }
@@ -138,7 +158,8 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   const std::string url = url_of(config, *server);
   const std::unique_ptr<FileLock> serving = note_where(*host, url, log);
   say_where(context, url);
-  wait_for_end(signals, *server, *host, log);
+  const auto settings = [&] { return load_serve_settings(context, options); };
+  wait_for_end(signals, *server, *host, log, settings, config);
   const auto at_most = std::chrono::duration_cast<std::chrono::milliseconds>(config.duration("server.drain"));
   if (!server->drain(at_most)) log.warn("requests were cut: they took longer than server.drain");
   server->let_go();

@@ -244,8 +244,9 @@ void ApiExchange::ended(int status, std::uint64_t bytes_sent) {
   }
 }
 
-ApiService::ApiService(Services& services, const Router& router, Gatekeeper& gate, const Books& books)
-    : services_(services), router_(router), gate_(gate), books_(books) {
+ApiService::ApiService(Services& services, const Router& router, Gatekeeper& gate, const Books& books,
+                       const StreamLimits& limits)
+    : services_(services), router_(router), gate_(gate), books_(books), limits_(limits) {
   // Tells the requests of one start of the program from those of another.
   id_prefix_ = services_.ids().make().text().substr(0, 10) + "-";
 }
@@ -298,10 +299,10 @@ std::shared_ptr<Exchange> ApiService::begin(const Peer& peer) {
 
 bool ApiService::open_stream(const std::string& key) {
   MutexLock lock(mutex_);
-  if (services_.metrics.streams() >= services_.max_streams) return false;
+  if (services_.metrics.streams() >= limits_.all) return false;
   if (!key.empty()) {
     std::size_t& open = streams_[key];
-    if (open >= services_.max_streams_of_key) return false;
+    if (open >= limits_.of_key) return false;
     ++open;
   }
   services_.metrics.stream_opened();

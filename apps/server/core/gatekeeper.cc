@@ -67,7 +67,9 @@ std::variant<Principal, Reply> with_user(Principal principal, const Request& req
 }  // namespace
 
 bool Gatekeeper::is_listed(std::string_view origin) const {
-  return std::find(options_.origins.begin(), options_.origins.end(), origin) != options_.origins.end();
+  if (origin.empty()) return false;
+  const std::shared_ptr<const GateRules> now = rules();
+  return std::find(now->origins.begin(), now->origins.end(), origin) != now->origins.end();
 }
 
 bool Gatekeeper::allows_origin(const Request& request) const {
@@ -89,7 +91,7 @@ void Gatekeeper::drop_full_buckets(Instant now) {
 }
 
 Result<void> Gatekeeper::count(const std::string& who, std::uint32_t limit) {
-  if (limit == 0) limit = options_.requests_per_minute;
+  if (limit == 0) limit = rules()->requests_per_minute;
   if (limit == 0) return {};
   const Instant now = clock_.instant();
   MutexLock lock(mutex_);
@@ -136,7 +138,7 @@ std::variant<Principal, Reply> Gatekeeper::identify(const Request& request, cons
   if (!shown) return bad_key("show one key, as 'Authorization: Bearer tk_…' or as 'X-Api-Key: tk_…'");
   if (shown->starts_with(kVisitorPrefix)) return identify_visitor(request, *shown);
   // Clients of other APIs always send something: where none is needed, what is no key of ours is no key.
-  const bool is_key = shown->starts_with("tk_") || (!shown->empty() && !options_.open_to_loopback);
+  const bool is_key = shown->starts_with("tk_") || (!shown->empty() && !open_to_loopback_);
   if (is_key) {
     const std::shared_ptr<const ApiKey> key = keys_.find(*shown);
     if (!key) return bad_key("this key is not known, has expired or was revoked");
@@ -156,8 +158,7 @@ std::variant<Principal, Reply> Gatekeeper::identify(const Request& request, cons
   // A proxy on this machine speaks for others, who need a key; and a page that some name leads to loopback
   // for says that name.
   const bool forwarded = request.count("X-Forwarded-For") + request.count("Forwarded") > 0;
-  if (!options_.open_to_loopback || !peer.loopback || forwarded ||
-      !is_loopback_name(request.header("Host"))) {
+  if (!open_to_loopback_ || !peer.loopback || forwarded || !is_loopback_name(request.header("Host"))) {
     return bad_key("a key is needed: 'Authorization: Bearer tk_…'; make one with: tertulia keys create");
   }
   return with_user(

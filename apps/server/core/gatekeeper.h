@@ -27,9 +27,8 @@
 
 namespace tertulia::server {
 
-struct GateOptions {
-  // Somebody on this machine needs no key: tenant "local". Only for a server that listens on loopback.
-  bool open_to_loopback = true;
+// What may change while the server runs.
+struct GateRules {
   // Pages of these origins may call, exactly as browsers write them: "https://shop.example".
   std::vector<std::string> origins{};
   // For each key that has no limit of its own; 0: none.
@@ -40,9 +39,23 @@ struct GateOptions {
 class Gatekeeper {
  public:
   // Keeps references.
-  Gatekeeper(GateOptions options, KeyRing& keys, const VisitorSigner& visitors, Clock& clock,
-             Metrics& metrics)
-      : options_(std::move(options)), keys_(keys), visitors_(visitors), clock_(clock), metrics_(metrics) {}
+  // `open_to_loopback`: somebody on this machine needs no key: tenant "local". Only for a server that listens
+  // on loopback.
+  Gatekeeper(bool open_to_loopback, GateRules rules, KeyRing& keys, const VisitorSigner& visitors,
+             Clock& clock, Metrics& metrics)
+      : open_to_loopback_(open_to_loopback),
+        keys_(keys),
+        visitors_(visitors),
+        clock_(clock),
+        metrics_(metrics),
+        rules_(std::make_shared<const GateRules>(std::move(rules))) {}
+
+  // From now on.
+  void set_rules(GateRules rules) {
+    auto made = std::make_shared<const GateRules>(std::move(rules));
+    MutexLock lock(mutex_);
+    rules_ = std::move(made);
+  }
 
   // Who asks for something that needs `wanted`; or why they are refused.
   std::variant<Principal, Reply> admit(const Request& request, const Peer& peer, Access wanted);
@@ -77,12 +90,18 @@ class Gatekeeper {
   // Those that are full say nothing: whoever comes again begins with a full one.
   void drop_full_buckets(Instant now) TERTULIA_REQUIRES(mutex_);
 
-  const GateOptions options_;
+  std::shared_ptr<const GateRules> rules() const {
+    MutexLock lock(mutex_);
+    return rules_;
+  }
+
+  const bool open_to_loopback_;
   KeyRing& keys_;
   const VisitorSigner& visitors_;
   Clock& clock_;
   Metrics& metrics_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const GateRules> rules_ TERTULIA_GUARDED_BY(mutex_);
   std::unordered_map<std::string, Bucket> buckets_ TERTULIA_GUARDED_BY(mutex_);
   // At how many of them it is looked for full ones.
   std::size_t most_buckets_ TERTULIA_GUARDED_BY(mutex_) = 1'024;

@@ -170,7 +170,7 @@ Result<Price> parse_price(std::string_view text) {
 }
 
 Spending::Spending(Env& env, Path directory, std::vector<Price> prices, Log log)
-    : env_(env), directory_(std::move(directory)), prices_(std::move(prices)), log_(std::move(log)) {
+    : env_(env), directory_(std::move(directory)), log_(std::move(log)), prices_(std::move(prices)) {
   MutexLock lock(mutex_);
   day_ = today();
   Result<std::unordered_map<std::string, Used>> used = read_used(env_, directory_, day_);
@@ -201,10 +201,15 @@ Used Spending::used_today(const std::string& key) const {
   return found != used_.end() && day == day_ ? found->second : Used();
 }
 
-const Price* Spending::price_of(std::string_view model) const {
-  const Price* price = nullptr;
+void Spending::set_prices(std::vector<Price> prices) {
+  MutexLock lock(mutex_);
+  prices_ = std::move(prices);
+}
+
+std::optional<Price> Spending::price_of(std::string_view model) const {
+  std::optional<Price> price;
   for (const Price& one : prices_) {
-    if (one.model == model || (one.model == "*" && price == nullptr)) price = &one;
+    if (one.model == model || (one.model == "*" && !price)) price = one;
   }
   return price;
 }
@@ -213,8 +218,12 @@ std::optional<std::uint64_t> Spending::output_left(const ApiKey& key, std::strin
   const Used used = used_today(key.id);
   std::optional<std::uint64_t> left;
   if (key.tokens_per_day > 0) left = key.tokens_per_day - std::min(used.tokens, key.tokens_per_day);
-  const Price* price = price_of(model);
-  if (key.money_per_day > 0 && price != nullptr && price->output > 0) {
+  std::optional<Price> price;
+  {
+    MutexLock lock(mutex_);
+    price = price_of(model);
+  }
+  if (key.money_per_day > 0 && price && price->output > 0) {
     const std::uint64_t money = key.money_per_day - std::min(used.money, key.money_per_day);
     // Rounded up: the token that reaches the limit is still given.
     const std::uint64_t tokens =
@@ -243,14 +252,14 @@ Result<void> Spending::check(const ApiKey& key) const {
 }
 
 void Spending::add(const std::string& key, std::string_view model, const Usage& usage) {
-  const Price* price = price_of(model);
   const std::int64_t day = today();
   MutexLock lock(mutex_);
+  const std::optional<Price> price = price_of(model);
   if (day != day_) used_.clear();
   day_ = day;
   Used& used = used_[key];
   used.tokens += usage.input_tokens + usage.output_tokens;
-  if (price != nullptr) {
+  if (price) {
     used.money += (usage.input_tokens * price->input + usage.output_tokens * price->output) / kMillion;
   }
   changed_ = true;

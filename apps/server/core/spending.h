@@ -53,6 +53,8 @@ class Spending {
  public:
   // Keeps a reference to `env`. A file that cannot be read counts as empty, and the log says so.
   Spending(Env& env, Path directory, std::vector<Price> prices, Log log);
+  // From now on.
+  void set_prices(std::vector<Price> prices);
   // Writes what is not written yet.
   ~Spending();
   Spending(const Spending&) = delete;
@@ -67,15 +69,15 @@ class Spending {
  private:
   std::int64_t today() const;
   Used used_today(const std::string& key) const;
-  const Price* price_of(std::string_view model) const;
+  std::optional<Price> price_of(std::string_view model) const TERTULIA_REQUIRES(mutex_);
   void write_now_and_then();
   void write();
 
   Env& env_;
   const Path directory_;
-  const std::vector<Price> prices_;
   const Log log_;
   mutable Mutex mutex_;
+  std::vector<Price> prices_ TERTULIA_GUARDED_BY(mutex_);
   CondVar wake_;
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
   bool changed_ TERTULIA_GUARDED_BY(mutex_) = false;
