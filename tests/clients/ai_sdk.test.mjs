@@ -134,6 +134,12 @@ test('a page that comes back while something is asked is asked as well, also aft
     parts: [{ type: 'dynamic-tool', toolName: 'calculator', toolCallId: 'call_s', state: 'approval-responded', input: {}, approval: { id: callOf(first).approval.id, approved: true } }] }), trigger: 'submit-message' }), /no_question/);
 });
 
+test('a page shows nothing of an answer that broke off', async () => {
+  const chat = new Chat('page-cut');
+  await chat.sendMessage({ text: 'cut' });
+  assert.equal(textOf(chat.lastMessage), 'whole');
+});
+
 test('a page comes back to a turn that goes on, and to none', async () => {
   const chat = new Chat('page-4');
   const sent = chat.sendMessage({ text: 'hold' });

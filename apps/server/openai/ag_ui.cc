@@ -47,21 +47,21 @@ class AgUiTranslator final : public Translator {
     turn_ = event.turn.text();
     switch (event.kind) {
       case EventKind::kTextStarted:
+        open_ = EventKind::kTextEnded;
         return tell(out, "TEXT_MESSAGE_START", {{"messageId", next_message()}, {"role", "assistant"}});
       case EventKind::kTextDelta:
         if (event.text.empty()) return;
         return tell(out, "TEXT_MESSAGE_CONTENT", {{"messageId", message()}, {"delta", event.text}});
       case EventKind::kTextEnded:
-        return tell(out, "TEXT_MESSAGE_END", {{"messageId", message()}});
+      case EventKind::kReasoningEnded:
+        return end_message(out);
       case EventKind::kReasoningStarted:
+        open_ = EventKind::kReasoningEnded;
         tell(out, "REASONING_START", {{"messageId", next_message()}});
         return tell(out, "REASONING_MESSAGE_START", {{"messageId", message()}, {"role", "reasoning"}});
       case EventKind::kReasoningDelta:
         if (event.text.empty()) return;
         return tell(out, "REASONING_MESSAGE_CONTENT", {{"messageId", message()}, {"delta", event.text}});
-      case EventKind::kReasoningEnded:
-        tell(out, "REASONING_MESSAGE_END", {{"messageId", message()}});
-        return tell(out, "REASONING_END", {{"messageId", message()}});
       case EventKind::kToolCallStarted:
         return start_call(event, out);
       case EventKind::kToolCallArguments:
@@ -72,6 +72,9 @@ class AgUiTranslator final : public Translator {
       case EventKind::kToolCallResult:
         return take_result(event, out);
       case EventKind::kReset:
+        // What is open stays where it is told; a client refuses a run that ends without its end.
+        end_message(out);
+        end_calls(out);
         return tell(out, "CUSTOM", {{"name", "tertulia.reset"}, {"value", event.text}});
       default:
         return;
@@ -86,6 +89,7 @@ class AgUiTranslator final : public Translator {
            {{"message", outcome.error().message()}, {"code", std::string(name_of(outcome.error().code()))}});
       return done(std::move(*out));
     }
+    end_message(*out);
     end_calls(*out);
     const bool cancelled = outcome->status == TurnStatus::kInterrupted;
     tell_finished(*out, JsonObject{{"type", cancelled ? "cancelled" : "success"}});
@@ -125,6 +129,14 @@ class AgUiTranslator final : public Translator {
   std::string next_message() {
     ++messages_;
     return message();
+  }
+
+  void end_message(std::string& out) {
+    const EventKind open = std::exchange(open_, EventKind::kIteration);
+    if (open == EventKind::kTextEnded) tell(out, "TEXT_MESSAGE_END", {{"messageId", message()}});
+    if (open != EventKind::kReasoningEnded) return;
+    tell(out, "REASONING_MESSAGE_END", {{"messageId", message()}});
+    tell(out, "REASONING_END", {{"messageId", message()}});
   }
 
   void start_call(const Event& event, std::string& out) {
@@ -174,6 +186,8 @@ class AgUiTranslator final : public Translator {
   std::string turn_;
   std::map<std::uint64_t, AgUiCall> calls_;
   std::uint64_t messages_ = 0;
+  // What ends the message that is being told; kIteration if none is.
+  EventKind open_ = EventKind::kIteration;
   bool begun_ = false;
 };
 
