@@ -213,7 +213,8 @@ Result<std::shared_ptr<AgentDefinition>> Host::make_agent(const AgentPlan& plan)
       mcp_->attach(server.name, definition->tools);
       continue;
     }
-    auto added = add_tool(*definition->tools, tool, config_, *options_.env);
+    auto added = tool == "memory" ? definition->tools->add(search_memory_tool(memory_, plan.spec))
+                                  : add_tool(*definition->tools, tool, config_, *options_.env);
     if (!added) return std::move(added).error().in(where);
   }
   return definition;

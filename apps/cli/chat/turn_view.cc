@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tertulia/base/env.h"
-#include "tertulia/base/printable.h"
 #include "tertulia/conversation/json_forms.h"
 
 #include "live_screen.h"
@@ -17,19 +16,6 @@
 
 namespace tertulia::cli {
 namespace {
-
-// Text of a model may hold anything; only line ends and tabs pass as they are.
-std::string printable_lines(std::string_view text) {
-  std::string shown;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] != '\n' && text[i] != '\t') continue;
-    shown += printable(text.substr(begin, i - begin));
-    if (i < text.size()) shown += text[i];
-    begin = i + 1;
-  }
-  return shown;
-}
 
 std::string outcome_of(const Event& event) {
   const Json data = event.data.value();

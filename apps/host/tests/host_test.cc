@@ -77,6 +77,11 @@ TEST_F(HostTest, WithoutAnyConfigurationThereIsADefaultAgentThatSpeaksOffline) {
   EXPECT_THAT(host->warnings(), ElementsAre());
 }
 
+TEST_F(HostTest, AnAgentMayBeGivenAToolThatLooksIntoItsMemory) {
+  const auto host = open("[agents.clerk]\ntools = [\"memory\", \"clock\"]\n");
+  EXPECT_THAT(tools_of(*host, "clerk"), ElementsAre("search_memory", "clock"));
+}
+
 TEST_F(HostTest, TheUsualModelMayBeOneOfThoseThatHaveNames) {
   const std::string named =
       "[models.words]\nprovider = \"openai-compatible\"\nmodel = \"m\"\n"
