@@ -35,7 +35,8 @@ Result<void> list_tools(const ToolsOptions& options, const Context& context) {
   for (const std::string& name : host->agents()) {
     const auto agent = host->agent(name);
     if (!agent) continue;
-    for (const ToolEntry& entry : (*agent)->tools->snapshot()->entries()) {
+    const ToolSetPtr tools = (*agent)->tools->snapshot();
+    for (const ToolEntry& entry : tools->entries()) {
       const ToolClass kind = entry.tool->tool_class();
       const Permission permission = permission_for(*(*agent)->permissions, {}, entry.name(), kind, "");
       if (context.out.json) {

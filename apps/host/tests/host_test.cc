@@ -60,7 +60,8 @@ class HostTest : public testing::Test {
   static std::vector<std::string> tools_of(const Host& host, std::string_view agent) {
     std::vector<std::string> names;
     const AgentDefinitionPtr definition = host.agent(agent).value();
-    for (const ToolEntry& entry : definition->tools->snapshot()->entries()) names.push_back(entry.name());
+    const ToolSetPtr tools = definition->tools->snapshot();
+    for (const ToolEntry& entry : tools->entries()) names.push_back(entry.name());
     return names;
   }
 

@@ -11,12 +11,6 @@
 #if __has_feature(address_sanitizer)
 #define NO_MANUAL_VECTORIZATION
 #endif
-// It locks its points in whatever order it meets them. Two threads that add could wait for each other; here
-// only one adds at a time, and those who search lock nothing.
-#if __has_feature(thread_sanitizer)
-extern "C" const char* __tsan_default_suppressions();
-extern "C" const char* __tsan_default_suppressions() { return "deadlock:hnswlib::HierarchicalNSW\n"; }
-#endif
 #endif
 #include <hnswlib/hnswlib.h>
 
