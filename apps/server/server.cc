@@ -1,6 +1,8 @@
 #include "server.h"
 
+#include <array>
 #include <atomic>
+#include <set>
 #include <utility>
 
 #include <boost/asio/ip/address.hpp>
@@ -10,7 +12,6 @@
 #include "api/routes.h"
 #include "api/turn_feed.h"
 #include "api/visitors.h"
-#include "core/api_service.h"
 #include "core/audit_log.h"
 #include "core/key_ring.h"
 #include "core/metrics.h"
@@ -76,6 +77,23 @@ Span span_of(const EndedRequest& ended, Env& env) {
   return span;
 }
 
+GateRules rules_of(const ServerOptions& options) {
+  return {.origins = options.origins, .requests_per_minute = options.requests_per_minute};
+}
+
+Result<std::vector<Price>> prices_of(const ServerOptions& options) {
+  std::vector<Price> prices;
+  for (const std::string& text : options.prices) {
+    Result<Price> price = parse_price(text);
+    if (!price) {
+      return Error(ErrorCode::kBadConfig, "server.prices: " + price.error().message())
+          .with("param", "server.prices");
+    }
+    prices.push_back(*std::move(price));
+  }
+  return prices;
+}
+
 }  // namespace
 
 void add_all_routes(Router& router) {
@@ -97,6 +115,7 @@ struct Server::Parts {
         Env& env, const Log& log)
       : visitors(signer),
         spending(env, served.directory, std::move(prices), log.component("spending")),
+        payers(env, served.directory, log.component("spending")),
         pool(thread_pool(options.workers)),
         services{.engine = std::move(served.engine),
                  .agents = std::move(served.agents),
@@ -108,16 +127,12 @@ struct Server::Parts {
                  .pool = *pool,
                  .metrics = metrics,
                  .directory = served.directory,
-                 .max_streams = options.max_streams,
-                 .max_streams_of_key = options.max_streams_of_key,
                  .feeds = std::make_shared<TurnFeeds>()},
         spans(std::move(served.spans)),
         keys(env, served.directory, log.component("keys")),
-        gate({.open_to_loopback = !options.key_required && is_loopback(options.http.address),
-              .origins = options.origins,
-              .requests_per_minute = options.requests_per_minute},
-             keys, visitors, env.clock(), metrics),
-        service(services, router, gate, keys, spending) {
+        gate(!options.key_required && is_loopback(options.http.address), rules_of(options), keys, visitors,
+             env.clock(), metrics),
+        service(services, router, gate, Books{spending, keys, payers}, options.streams) {
     add_all_routes(router);
     services.draining = [this] { return service.draining(); };
     services.connections = [this] {
@@ -135,14 +150,18 @@ struct Server::Parts {
     }
     if (WorkflowDesk* desk = services.desks.workflows) {
       desk->set_meter([this](const AgentDefinitionPtr& agent, const std::string& payer) {
-        return metered(agent, spending, keys, payer);
+        return metered(agent, {spending, keys, payers}, payer);
       });
     }
   }
 
+  // Turns go on before anybody can ask for them, so that a reader who comes back at once finds its turn.
+  void recover_turns();
+
   std::unique_ptr<AuditLog> audit;
   const VisitorSigner visitors;
   Spending spending;
+  Payers payers;
   Metrics metrics;
   std::unique_ptr<Executor> pool;
   Services services;
@@ -155,6 +174,32 @@ struct Server::Parts {
   std::atomic<const HttpServer*> serving = nullptr;
   std::unique_ptr<HttpServer> http;
 };
+
+void Server::Parts::recover_turns() {
+  const Result<std::vector<InterruptedTurn>> interrupted = services.engine->interrupted();
+  if (!interrupted) {
+    services.log.error("interrupted turns could not be listed", {{"reason", interrupted.error().message()}});
+    return;
+  }
+  std::set<std::string> left;
+  std::vector<Run> runs;
+  for (const InterruptedTurn& turn : *interrupted) {
+    left.insert(turn.turn.text());
+    const Result<AgentDefinitionPtr> found = services.agents.find(turn.agent.text());
+    // One with tools of a client goes on when the client comes back.
+    if (!found) continue;
+    const std::string payer = payers.payer_of(turn.turn.text());
+    const AgentDefinitionPtr agent =
+        payer.empty() ? *found : metered(*found, {spending, keys, payers}, payer);
+    runs.push_back(
+        services.engine->run(agent, {}, turn.key.session.text(),
+                             {.branch = turn.branch, .tenant = turn.key.tenant, .owner = turn.key.owner}));
+  }
+  // Those that ended with the last process.
+  payers.keep_only(left);
+  // The first event is there as soon as a turn is: those of its life before are stored.
+  for (Run& run : runs) (void)run.next();
+}
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
@@ -172,15 +217,7 @@ void Server::let_go() {
 Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Served served, Env& env,
                                               const Log& log) {
   TERTULIA_TRY_AS(const VisitorSigner visitors, VisitorSigner::open(env, served.directory));
-  std::vector<Price> prices;
-  for (const std::string& text : options.prices) {
-    Result<Price> price = parse_price(text);
-    if (!price) {
-      return Error(ErrorCode::kBadConfig, "server.prices: " + price.error().message())
-          .with("param", "server.prices");
-    }
-    prices.push_back(*std::move(price));
-  }
+  TERTULIA_TRY_AS(std::vector<Price> prices, prices_of(options));
   auto parts = std::make_unique<Parts>(options, std::move(served), visitors, std::move(prices), env, log);
   if (!is_loopback(options.http.address) && parts->keys.valid_keys() == 0) {
     return Error(ErrorCode::kBadConfig,
@@ -193,8 +230,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
     if (is_audited(ended)) audit.add(entry_of(ended));
     if (spans) spans->add(span_of(ended, env));
   });
-  // Runs that the last process left, from now on at the expense of those who began them.
+  // What the last process left, from now on at the expense of those who began it.
   if (WorkflowDesk* desk = parts->services.desks.workflows) desk->recover();
+  parts->recover_turns();
   TERTULIA_TRY_AS(parts->http, HttpServer::start(options.http, parts->service, log.component("http")));
   parts->serving = parts->http.get();
   return std::unique_ptr<Server>(new Server(std::move(parts)));
@@ -207,9 +245,21 @@ bool Server::drain(std::chrono::milliseconds at_most) {
   return parts_->http->drain(at_most);
 }
 
-Result<void> Server::reload() {
+Result<void> Server::reload(const ServerOptions& options) {
+  TERTULIA_TRY_AS(std::vector<Price> prices, prices_of(options));
+  TERTULIA_TRY(parts_->http->reload_certificate());
   parts_->keys.refresh();
-  return parts_->http->reload_certificate();
+  parts_->gate.set_rules(rules_of(options));
+  parts_->spending.set_prices(std::move(prices));
+  parts_->service.set_limits(options.streams);
+  return {};
+}
+
+std::span<const std::string_view> Server::reloaded_settings() {
+  static constexpr std::array<std::string_view, 5> kReloaded{"server.origins", "server.requests_per_minute",
+                                                             "server.prices", "server.streams",
+                                                             "server.streams_per_key"};
+  return kReloaded;
 }
 
 void add_server_settings(Settings& settings) {
@@ -267,8 +317,8 @@ ServerOptions server_options(const Config& config) {
   options.origins = config.strings("server.origins");
   options.requests_per_minute = static_cast<std::uint32_t>(config.integer("server.requests_per_minute"));
   options.prices = config.strings("server.prices");
-  options.max_streams = static_cast<std::size_t>(config.integer("server.streams"));
-  options.max_streams_of_key = static_cast<std::size_t>(config.integer("server.streams_per_key"));
+  options.streams = {.all = static_cast<std::size_t>(config.integer("server.streams")),
+                     .of_key = static_cast<std::size_t>(config.integer("server.streams_per_key"))};
   return options;
 }
 

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tertulia/agent/engine.h"
@@ -20,6 +22,7 @@
 #include "tertulia/base/log.h"
 #include "tertulia/base/result.h"
 
+#include "core/api_service.h"
 #include "core/gatekeeper.h"
 #include "core/router.h"
 #include "core/services.h"
@@ -36,8 +39,7 @@ struct ServerOptions {
   std::uint32_t requests_per_minute = 0;
   // "MODEL=INPUT/OUTPUT": see Price.
   std::vector<std::string> prices{};
-  std::size_t max_streams = 10'000;
-  std::size_t max_streams_of_key = 32;
+  StreamLimits streams{};
   // Threads for what blocks: reading the store, parsing bodies.
   std::size_t workers = 16;
 };
@@ -57,7 +59,8 @@ struct Served {
 
 class Server {
  public:
-  // kBadConfig for an address of others without a key to ask for; errors of HttpServer::start.
+  // Goes on with the turns that the last process left, then listens: the engine need not recover. kBadConfig
+  // for an address of others without a key to ask for; errors of HttpServer::start.
   static Result<std::unique_ptr<Server>> start(const ServerOptions& options, Served served, Env& env,
                                                const Log& log);
   ~Server();
@@ -70,8 +73,11 @@ class Server {
   // Finishes what was begun and lets the engine go. Turns that the engine parks when it ends still answer
   // those who waited for them, so the server must outlive the engine.
   void let_go();
-  // Reads keys and certificate again.
-  Result<void> reload();
+  // Reads keys and certificate again, and takes over what `options` say of origins, prices, and how much keys
+  // and streams may; nothing is changed on an error.
+  Result<void> reload(const ServerOptions& options);
+  // The settings that reload() takes over.
+  static std::span<const std::string_view> reloaded_settings();
 
  private:
   struct Parts;

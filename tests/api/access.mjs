@@ -134,6 +134,44 @@ test('Only pages of listed origins may call', async () => {
   const ask = { 'Access-Control-Request-Method': 'POST' };
   equal((await server.call('OPTIONS', '/api/v1/turns', { headers: { Origin: 'https://shop.example', ...ask } })).status, 204);
   equal((await server.call('OPTIONS', '/api/v1/turns', { headers: { Origin: 'https://evil.example', ...ask } })).status, 403);
+  // The headers of clients are many: those of the openai package, and the one that names a session.
+  const sent = 'authorization,content-type,tertulia-session,x-stainless-lang,x-stainless-retry-count';
+  const preflight = await server.call('OPTIONS', '/v1/chat/completions', { headers: { Origin: 'https://shop.example', ...ask, 'Access-Control-Request-Headers': sent } });
+  equal([preflight.status, preflight.headers.get('access-control-allow-headers')], [204, sent]);
+});
+
+test('A key that asks too often is told when to come again, in every API', async () => {
+  const often = make('--tenant', 'acme', 'keys', 'create', '--requests-per-minute', '2').key;
+  // A key that was made a moment ago may not be known yet; being refused does not count.
+  await until(async () => (await server.call('GET', '/api/v1/me', { key: often })).status === 200);
+  await server.expect(200, 'GET', '/api/v1/me', { key: often });
+  const native = await server.call('GET', '/api/v1/me', { key: often });
+  equal([native.status, native.json.error.code], [429, 'rate_limited']);
+  const wait = Number(native.headers.get('retry-after'));
+  check(wait > 0 && wait <= 30 && wait === native.json.error.retry_after, `${wait} of ${native.text}`);
+  const other = await server.call('GET', '/v1/models', { key: often });
+  equal([other.status, other.json.error.code, other.json.error.type], [429, 'rate_limit_exceeded', 'rate_limit_error']);
+});
+
+test('A key chooses among the models that it was given', async () => {
+  const place = folder();
+  const file = join(folder(), 'config.toml');
+  const models = '[models.cheap]\nprovider = "offline"\n[models.dear]\nprovider = "offline"\n';
+  writeFileSync(file, models, { mode: 0o600 });
+  const create = (...args) => spawnSync(program, ['--json', '--data', place, '--config', file, '--tenant', 'acme', 'keys', 'create', ...args], { encoding: 'utf8' });
+  const [some, none, all] = [['--models', 'cheap'], ['--models', 'none'], []].map((args) => JSON.parse(create(...args).stdout).key);
+  const typo = create('--models', 'chaep');
+  check(typo.status !== 0 && typo.stderr.includes("'cheap'"), typo.stderr);
+  const one = await Server.start({ data: place, config: `${models}[server]\nkey_required = true\n` });
+  const listed = async (key) => (await one.expect(200, 'GET', '/api/v1/models', { key })).models.map((model) => model.name);
+  equal([await listed(some), await listed(none), await listed(all)], [['cheap'], [], ['cheap', 'dear']]);
+  const turn = (status, key, more) => one.expect(status, 'POST', '/api/v1/turns', { body: { message: 'Hello', ...more }, key });
+  for (const key of [some, none, all]) await turn(200, key, {});
+  await turn(200, some, { model: 'cheap' });
+  await turn(200, all, { model: 'dear' });
+  for (const [key, more] of [[some, { model: 'dear' }], [some, { options: { model: 'offline' } }], [none, { model: 'cheap' }], [none, { options: { model: 'offline' } }]]) {
+    equal((await turn(403, key, more)).error.code, 'not_permitted', JSON.stringify(more));
+  }
 });
 
 test('A visitor speaks for one user, from a listed page, until the token or its key ends', async () => {
@@ -217,6 +255,9 @@ test('A key with a limit of tokens or money speaks until it is used up, also aft
   await one.expect(200, 'GET', '/api/v1/sessions', { key: tokens });
   for (let i = 0; i < 3; i += 1) await speak(one, free, 200);
   await one.stop();
+  const listed = tertulia(place, '--json', 'keys', 'list').trim().split('\n').map((line) => JSON.parse(line));
+  equal(listed.map((one_key) => [one_key.tokens_today, one_key.money_today]), [[undefined, undefined], [most, undefined], [undefined, `${most / 1000}`]]);
+  check(tertulia(place, 'keys', 'list').includes(`${most} of ${most} tokens today`), 'people can read it');
   const again = await Server.start({ data: place, config: priced });
   equal((await speak(again, tokens, 429)).error.code, 'limit_reached');
   await speak(again, free, 200);
@@ -247,6 +288,21 @@ test('A turn that comes to the limit of its key is stopped with the reason, and 
   equal((await one.expect(200, 'GET', '/api/v1/sessions/s/messages', { key })).messages.map((message) => message.text), ['Answer briefly', 'Yes.']);
   equal(await one.expect(200, 'GET', '/api/v1/sessions/s/turns', { key }), { running: [], interrupted: [] });
   equal((await one.expect(429, 'POST', '/api/v1/turns', { body: { session: 's', message: 'briefly' }, key })).error.code, 'limit_reached');
+  spoken.happen();
+});
+
+test('A turn that a crash has cut goes on at the expense of the key that began it', async () => {
+  const { place, key, id, config: limits, spoken } = await talkative('--tokens-per-day', '900');
+  const one = await Server.start({ data: place, config: limits });
+  const stream = await one.stream('POST', '/api/v1/turns', { body: { session: 's', message: 'Wait, then tell me everything' }, key });
+  await stream.until('text_delta');
+  await one.kill();
+  const again = await Server.start({ data: place, config: limits });
+  // Nobody reads it, and nobody asks for it.
+  const spent = () => JSON.parse(readFileSync(join(place, 'spending.json'), 'utf8')).keys[id]?.tokens ?? 0;
+  await until(async () => (await again.call('POST', '/api/v1/turns', { body: { session: 'other', message: 'briefly' }, key })).status === 429);
+  await again.stop();
+  check(spent() >= 900, `${spent()} tokens`);
   spoken.happen();
 });
 

@@ -69,4 +69,21 @@ test('The program answers it through the server, or refuses', async () => {
   check((await again).text.includes('It says: decline nothing'), (await again).text);
 });
 
+test('AG-UI is told what is wanted, and gives it', async () => {
+  const server = await start();
+  const go = async (more) => {
+    const body = { threadId: 's', runId: `run-${Math.random()}`, messages: [{ id: '1', role: 'user', content: 'Book a table' }], tools: [], ...more };
+    const { text } = await server.call('POST', '/api/v1/ag-ui', { body });
+    return text.split('\n').filter((line) => line.startsWith('data: ')).map((line) => JSON.parse(line.slice(6)));
+  };
+  const { outcome } = (await go({})).at(-1);
+  const [asked] = outcome.interrupts;
+  equal([asked.reason, asked.message, asked.responseSchema.required], ['input_required', 'Which day?', ['day']]);
+  const resume = [{ interruptId: asked.id, status: 'resolved', payload: { day: 'Friday' } }];
+  const rest = await go({ resume });
+  equal(rest.at(-1).outcome.type, 'success');
+  equal(rest.filter((event) => event.type === 'TEXT_MESSAGE_CONTENT').map((event) => event.delta).join(''), 'It says: accept Friday');
+  equal((await server.call('POST', '/api/v1/ag-ui', { body: { threadId: 's', runId: 'r', messages: [], resume } })).json.error.code, 'no_question');
+});
+
 await run();

@@ -72,6 +72,7 @@ export class Server {
     server.data = data;
     const file = join(folder(), 'config.toml');
     writeFileSync(file, config, { mode: 0o600 });
+    server.config = file;
     server.process = spawn(program, ['--json', '--data', data, '--config', file, 'serve', '--port', '0', ...args], { env: clean() });
     server.ended = new Promise((done) => server.process.on('exit', (code, signal) => done({ code, signal })));
     server.errors = '';

@@ -72,3 +72,28 @@ test('the same run sent again is the same turn', async () => {
   const stored = await (await fetch(`${server.url}/api/v1/sessions/thread-5/messages`)).json();
   assert.equal(stored.messages.length, 2);
 });
+
+test('a model that breaks off and is asked again leaves no message open', async () => {
+  const agent = connect('thread-6');
+  say(agent, 'cut');
+  const events = await go(agent);
+  assert.deepEqual(events.map((event) => event.type).filter((type) => /START|END|CUSTOM|FINISHED/.test(type)),
+    ['RUN_STARTED', 'TEXT_MESSAGE_START', 'TEXT_MESSAGE_END', 'CUSTOM', 'TEXT_MESSAGE_START', 'TEXT_MESSAGE_END', 'RUN_FINISHED']);
+  assert.equal(agent.messages.at(-1).content, 'whole');
+});
+
+test('a run whose server was killed is joined by sending it again, and told once', async () => {
+  const body = { threadId: 'thread-7', runId: 'run-7', state: {}, tools: [], context: [], forwardedProps: {}, messages: [{ id: '1', role: 'user', content: 'hold' }] };
+  const reply = await fetch(`${server.url}/api/v1/ag-ui`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const reader = reply.body.getReader();
+  for (let seen = ''; !seen.includes('two '); ) seen += new TextDecoder().decode((await reader.read()).value);
+  await server.restart();
+  const agent = connect('thread-7');
+  agent.addMessage(body.messages[0]);
+  const run = go(agent, { runId: 'run-7' });
+  await server.model.letGo();
+  await run;
+  assert.deepEqual(agent.messages.map((message) => message.content), ['hold', 'one two three']);
+  const stored = await (await fetch(`${server.url}/api/v1/sessions/thread-7/messages`)).json();
+  assert.equal(stored.messages.length, 2);
+});

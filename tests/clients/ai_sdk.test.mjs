@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 
 import { createOpenResponses } from '@ai-sdk/open-responses';
 import { createOpenAI } from '@ai-sdk/openai';
-import { AbstractChat, DefaultChatTransport, generateText, isStepCount, streamText, tool } from 'ai';
+import { AbstractChat, DefaultChatTransport, generateText, isStepCount, lastAssistantMessageIsCompleteWithApprovalResponses, streamText, tool } from 'ai';
 import { z } from 'zod';
 
 import { startServer } from './harness.mjs';
@@ -91,6 +91,53 @@ test('a page runs tools of its own', async () => {
   await chat.addToolOutput({ tool: 'get_weather', toolCallId: call.toolCallId, output: 'dew' });
   await chat.sendMessage();
   assert.equal(textOf(chat.lastMessage), 'The tool says: dew');
+});
+
+const settled = async (chat) => {
+  while (chat.status !== 'ready') await new Promise((resolve) => setTimeout(resolve, 5));
+};
+const callOf = (chat) => chat.lastMessage.parts.find((part) => part.type === 'dynamic-tool');
+
+for (const approved of [true, false]) {
+  test(`a call that must be allowed is asked about in the page, which says ${approved ? 'yes' : 'no'}`, async () => {
+    const chat = new Chat(`page-asks-${approved}`, { body: { agent: 'asking' }, sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
+    await chat.sendMessage({ text: 'add' });
+    assert.equal(chat.status, 'ready');
+    assert.equal(callOf(chat).state, 'approval-requested');
+    assert.deepEqual(callOf(chat).input, { expression: '2+3' });
+    const { id } = callOf(chat).approval;
+    const sent = new Promise((resolve) => { const before = chat.onFinish; chat.onFinish = (...args) => { before?.(...args); resolve(); }; });
+    await chat.addToolApprovalResponse({ id, approved });
+    await sent;
+    await settled(chat);
+    assert.equal(chat.messages.length, 2);
+    assert.equal(callOf(chat).state, approved ? 'output-available' : 'output-denied');
+    if (approved) assert.equal(callOf(chat).output, '5');
+    assert.match(textOf(chat.lastMessage), approved ? /^The tool says: 5$/ : /^The tool says: /);
+    const { messages, branch } = await (await fetch(`${server.url}/api/v1/sessions/page-asks-${approved}/messages`)).json();
+    assert.deepEqual([branch, messages.map((message) => message.role)], ['main', ['user', 'assistant', 'tool', 'assistant']]);
+  });
+}
+
+test('a page that comes back while something is asked is asked as well, also after a crash', async () => {
+  const first = new Chat('page-asks-again', { body: { agent: 'asking' } });
+  await first.sendMessage({ text: 'add' });
+  await server.restart();
+  const second = new Chat('page-asks-again', { body: { agent: 'asking' }, messages: [first.messages[0]] });
+  await second.resumeStream();
+  assert.equal(callOf(second).state, 'approval-requested');
+  await second.addToolApprovalResponse({ id: callOf(second).approval.id, approved: true });
+  await second.sendMessage();
+  assert.equal(textOf(second.lastMessage), 'The tool says: 5');
+  // What was answered is over.
+  await assert.rejects(second.transport.sendMessages({ chatId: 'page-asks-again', messages: first.messages.concat({ id: 'x', role: 'assistant',
+    parts: [{ type: 'dynamic-tool', toolName: 'calculator', toolCallId: 'call_s', state: 'approval-responded', input: {}, approval: { id: callOf(first).approval.id, approved: true } }] }), trigger: 'submit-message' }), /no_question/);
+});
+
+test('a page shows nothing of an answer that broke off', async () => {
+  const chat = new Chat('page-cut');
+  await chat.sendMessage({ text: 'cut' });
+  assert.equal(textOf(chat.lastMessage), 'whole');
 });
 
 test('a page comes back to a turn that goes on, and to none', async () => {

@@ -3,6 +3,7 @@
 //
 //   … weather …    calls get_weather, if it is there
 //   … two …        calls get_weather twice at once
+//   … cut …        says "half ", and the connection breaks; says "whole" when it is asked again
 //   … hold …       says "one two ", waits to be let go, says "three"
 //   … add …        calls add, if it is there: a tool of the server
 //   (a result)     "The tool says: …"
@@ -12,7 +13,7 @@ import { createServer } from 'node:http';
 const text = (message) =>
   typeof message.content === 'string' ? message.content : (message.content ?? []).map((part) => part.text ?? '').join('');
 
-function reply({ messages, tools = [] }) {
+function reply({ messages, tools = [] }, state) {
   const last = messages.at(-1);
   if (last.role === 'tool') {
     const results = messages.slice(messages.findLastIndex((message) => message.role !== 'tool') + 1);
@@ -25,6 +26,7 @@ function reply({ messages, tools = [] }) {
     return { calls: [call('get_weather', { city: 'Lisbon' }, 'call_a'), call('get_weather', { city: 'Porto' }, 'call_b')] };
   if (/weather/.test(said) && has('get_weather')) return { calls: [call('get_weather', { city: 'Lisbon' }, 'call_w')] };
   if (/add/.test(said) && has('calculator')) return { calls: [call('calculator', { expression: '2+3' }, 'call_s')] };
+  if (/cut/.test(said)) return { words: state.requests.filter((one) => text(one.messages.at(-1)) === said).length > 1 ? ['whole'] : ['half ', undefined] };
   if (/hold/.test(said)) return { words: ['one ', 'two ', null, 'three'] };
   const users = messages.filter((message) => message.role === 'user').length;
   return { words: ['You said: ', said, ` (${users})`] };
@@ -46,7 +48,7 @@ export async function startModel() {
     const asked = JSON.parse(body);
     state.requests.push(asked);
     state.arrived?.();
-    const { words = [], calls } = reply(asked);
+    const { words = [], calls } = reply(asked, state);
     const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
     const head = { id: 'chatcmpl-1', created: 1, model: asked.model };
     if (!asked.stream) {
@@ -60,6 +62,7 @@ export async function startModel() {
       response.write(`data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }], ...more })}\n\n`);
     send({ role: 'assistant', content: '' });
     for (const word of words) {
+      if (word === undefined) return setTimeout(() => response.destroy(), 50);
       if (word === null) await held(response);
       else send({ content: word });
     }

@@ -275,6 +275,15 @@ test('tokens are counted and conversations compacted', async () => {
   assert.equal(missing.status, 400);
 });
 
+test('an answer that broke off is taken back where that can be told, and an error where it cannot', async () => {
+  const { response } = (await collect(await ask('cut one', { stream: true }))).at(-1);
+  assert.deepEqual(response.output.map((item) => item.content[0].text), ['whole']);
+  const messages = [{ role: 'user', content: 'cut two' }];
+  await assert.rejects(async () => collect(await client.chat.completions.create({ model: 'default', stream: true, messages })), /broke off/);
+  const whole = await client.chat.completions.create({ model: 'default', messages: [{ role: 'user', content: 'cut three' }] });
+  assert.equal(whole.choices[0].message.content, 'whole');
+});
+
 test('a reader that comes back after the server was killed sees each event once', async () => {
   const begun = await ask('hold this', { background: true });
   const seen = [];

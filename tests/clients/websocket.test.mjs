@@ -246,7 +246,7 @@ test('each response that is asked for on an open socket is a request of its key'
   assert.equal((await answer(socket, 'one')).type, 'response.completed');
   assert.equal((await answer(socket, 'two')).type, 'response.completed');
   const refused = await answer(socket, 'three');
-  assert.deepEqual([refused.type, refused.status, refused.error.code], ['error', 429, 'rate_limited']);
+  assert.deepEqual([refused.type, refused.status, refused.error.code], ['error', 429, 'rate_limit_exceeded']);
   socket.socket.close();
 });
 

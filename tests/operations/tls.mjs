@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import { join } from 'node:path';
 import tls from 'node:tls';
-import { check, equal, folder, moment, program, provider, run, Server, test } from '../api/support.mjs';
+import { check, equal, folder, moment, program, provider, run, Server, tertulia, test, until } from '../api/support.mjs';
 
 const place = folder();
 function certificate(name) {
@@ -123,6 +123,29 @@ test('A certificate that cannot be used stops the start, and says which and why'
     equal(ended.status, 78, words);
     check(ended.stderr.includes(words), ended.stderr);
   }
+});
+
+test('SIGHUP takes over who may call from where and how often, and names what waits for a restart', async () => {
+  const data = folder();
+  const { key } = JSON.parse(tertulia(data, '--json', '--tenant', 'acme', 'keys', 'create'));
+  const config = (more) => `[log]\nlevel = "info"\n[server]\nkey_required = true\n${more}`;
+  const server = await Server.start({ data, config: config('') });
+  const from = async (origin) => (await server.call('GET', '/api/v1/me', { key, headers: { Origin: origin } })).status;
+  equal([await from('https://one.example'), await from('https://two.example')], [403, 403]);
+  const renew = async (text, said) => {
+    server.errors = '';
+    writeFileSync(server.config, text, { mode: 0o600 });
+    server.process.kill('SIGHUP');
+    await until(() => server.errors.includes(said));
+  };
+  await renew(config('origins = ["https://one.example"]\nhead_timeout = "3s"\n'), 'read again');
+  check(/waits for a restart.*server\.head_timeout/.test(server.errors) && !/restart.*server\.origins/.test(server.errors), server.errors);
+  equal([await from('https://one.example'), await from('https://two.example')], [200, 403]);
+  await renew(config('origins = ["https://two.example"]\nprices = ["gpt"]\n'), 'nothing was changed');
+  await renew('[server]\norigins = 7\n', 'nothing was changed');
+  equal([await from('https://one.example'), await from('https://two.example')], [200, 403]);
+  await renew(config('origins = ["https://two.example"]\nrequests_per_minute = 1\n'), 'read again');
+  equal([await from('https://one.example'), await from('https://two.example'), await from('https://two.example')], [403, 200, 429]);
 });
 
 await run();

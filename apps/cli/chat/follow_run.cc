@@ -209,6 +209,7 @@ class Follower {
     if (!key) return;
     const bool is_enter = *key == '\r' || *key == '\n';
     if (is_enter && answered_ && std::chrono::steady_clock::now() - *answered_ < kStrayEnter) return;
+    if ((*key | 0x20) == 'v') return view_.show_all();
     // Enter, Escape and Ctrl-D are a no, which is what a terminal that has gone away says too.
     const char meant = is_enter || *key == '\x1b' || *key == '\4' ? 'n' : *key;
     for (const Choice& choice : kPromptChoices) {

@@ -6,6 +6,7 @@
 #include "tertulia/base/json.h"
 
 #include "commands.h"
+#include "host/live_server.h"
 #include "open_store.h"
 #include "settings.h"
 #include "words.h"
@@ -55,6 +56,26 @@ void say(const Context& context, std::string_view what, const Path& path, const 
   }
 }
 
+// Also to another disk.
+Result<void> move_file(FileSystem& files, const Path& from, const Path& to) {
+  if (!files.rename(from, to)) {
+    const Path unfinished = to.string() + ".new";
+    TERTULIA_TRY(copy_file(files, from, unfinished));
+    TERTULIA_TRY(files.rename(unfinished, to));
+    TERTULIA_TRY(files.remove(from));
+  }
+  return files.sync_directory(to.has_parent_path() ? to.parent_path() : Path("."));
+}
+
+// Of data that a server has open: it makes the copy while work goes on.
+Result<void> back_up_served(const Path& directory, const LiveServer& server, const std::string& target,
+                            const Context& context) {
+  TERTULIA_TRY_AS(const Path copy, ask_for_backup(real_env(), directory, server));
+  TERTULIA_TRY(move_file(real_env().files(), copy, target));
+  say(context, "backup", target, "sqlite");
+  return {};
+}
+
 Result<void> back_up(const std::string& target, const Context& context) {
   FileSystem& files = real_env().files();
   if (files.info(target)) {
@@ -62,7 +83,15 @@ Result<void> back_up(const std::string& target, const Context& context) {
         ErrorCode::kAlreadyExists,
         "'" + target + "' is there already; a backup never writes over anything: choose another name");
   }
-  TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
+  Result<OpenStore> opened = open_store(context, Need::kExisting);
+  if (!opened && opened.error().code() == ErrorCode::kLocked) {
+    TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+    const Path directory = config.path("data");
+    if (const auto server = find_live_server(files, directory)) {
+      return back_up_served(directory, *server, target, context);
+    }
+  }
+  TERTULIA_TRY_AS(const OpenStore open, std::move(opened));
   if (open.sqlite != nullptr) {
     TERTULIA_TRY(open.sqlite->backup_to(target));
   } else {
@@ -109,7 +138,8 @@ Result<void> restore(const std::string& source, const Context& context) {
 
 void add_backup(CLI::App& app, Context& context) {
   auto target = std::make_shared<std::string>();
-  CLI::App* backup = app.add_subcommand("backup", "Write a copy of all conversations");
+  CLI::App* backup =
+      app.add_subcommand("backup", "Write a copy of all conversations, also while a server has them");
   backup->add_option("path", *target, "The new file (sqlite) or folder (json)")->required();
   backup->callback([target, &context] { context.run([&] { return back_up(*target, context); }); });
   auto source = std::make_shared<std::string>();

@@ -12,6 +12,7 @@
 #include "tertulia/base/version.h"
 
 #include "commands.h"
+#include "host/live_server.h"
 #include "open_store.h"
 #include "self_check.h"
 #include "settings.h"
@@ -71,8 +72,16 @@ Finding look_at_sqlite() {
               "writes, a second process is refused"};
 }
 
-void look_at_store(const Context& context, std::vector<Finding>& findings) {
+void look_at_store(const Context& context, const Path& directory, std::vector<Finding>& findings) {
   auto open = open_store(context, Need::kExisting);
+  if (!open && open.error().code() == ErrorCode::kLocked) {
+    if (const auto server = find_live_server(real_env().files(), directory)) {
+      findings.push_back({State::kNote, "store",
+                          "served at " + server->url + " by process " + std::to_string(server->process) +
+                              "; what is in it can be checked when that has stopped"});
+      return;
+    }
+  }
   if (!open && open.error().code() == ErrorCode::kNotFound) {
     findings.push_back({State::kFine, "store", "none yet"});
     return;
@@ -141,7 +150,7 @@ Result<void> examine(Context& context) {
     findings.push_back(look_at_rights(config->path("data")));
     findings.push_back(look_at_room(config->path("data")));
     look_at_server(*config, findings);
-    look_at_store(context, findings);
+    look_at_store(context, config->path("data"), findings);
   }
   for (const Finding& finding : findings) {
     show(context.out, finding);

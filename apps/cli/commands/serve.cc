@@ -1,8 +1,13 @@
 // tertulia serve: the HTTP server.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <pthread.h>
 
@@ -11,6 +16,7 @@
 
 #include "commands.h"
 #include "host/host.h"
+#include "host/live_server.h"
 #include "server.h"
 #include "settings.h"
 #include "trace/tracing.h"
@@ -24,12 +30,12 @@ struct ServeOptions {
   bool routes = false;
 };
 
-// The signals that end or renew the server. Blocked before any thread is started, so that none of them is
-// ended by one.
+// The signals that end or renew the server, or ask it for a copy. Blocked before any thread is started, so
+// that none of them is ended by one.
 sigset_t block_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return set;
 }
@@ -47,11 +53,14 @@ Log log_of(const Config& config) {
           log_level_named(config.string("log.level")).value_or(LogLevel::kInfo)};
 }
 
-void say_where(const Context& context, const Config& config, const server::Server& server) {
+std::string url_of(const Config& config, const server::Server& server) {
   const bool tls = !config.string("server.tls_certificate").empty();
   std::string address = config.string("server.address");
   if (address.find(':') != std::string::npos) address = "[" + address + "]";
-  const std::string url = (tls ? "https://" : "http://") + address + ":" + std::to_string(server.port());
+  return (tls ? "https://" : "http://") + address + ":" + std::to_string(server.port());
+}
+
+void say_where(const Context& context, const std::string& url) {
   if (context.out.json) {
     context.out.line(R"({"listening":")" + url + R"("})");
     return;
@@ -64,33 +73,48 @@ void say_where(const Context& context, const Config& config, const server::Serve
                    "'{\"message\":\"Hello\"}'");
 }
 
-// Turns that the last process left are running again before anybody can ask for them, so that a reader who
-// comes back at once finds its turn going on.
-void wait_for_recovery(const Host& host) {
-  const Result<std::vector<InterruptedTurn>> interrupted = host.engine()->interrupted();
-  if (!interrupted) return;
-  std::vector<Run> runs;
-  for (const InterruptedTurn& turn : *interrupted) {
-    const Result<AgentDefinitionPtr> agent = host.agent(turn.agent.text());
-    if (!agent) continue;
-    runs.push_back(
-        host.engine()->run(*agent, {}, turn.key.session.text(),
-                           {.branch = turn.branch, .tenant = turn.key.tenant, .owner = turn.key.owner}));
+// Takes over what the configuration says by now, as far as that can change while the server runs.
+void renew(const Config& before, const Result<Config>& now, server::Server& server, const Log& log) {
+  const Result<void> renewed = now ? server.reload(server::server_options(*now)) : Result<void>(now.error());
+  if (!renewed) return log.error("nothing was changed", {{"reason", renewed.error().message()}});
+  const std::span<const std::string_view> taken_over = server::Server::reloaded_settings();
+  const std::vector<ExplainedSetting> old = before.explain();
+  const std::vector<ExplainedSetting> current = now->explain();
+  for (std::size_t i = 0; i < std::min(old.size(), current.size()); ++i) {
+    const std::string& key = current[i].key;
+    const bool waits = std::ranges::find(taken_over, key) == taken_over.end();
+    if (waits && old[i].value != current[i].value) log.warn("a setting waits for a restart", {{"key", key}});
   }
-  // The first event is there as soon as a turn is: those of its life before are stored.
-  for (Run& run : runs) (void)run.next();
+  log.info("the configuration, the keys and the certificate were read again");
 }
 
-// Until somebody asks the program to end.
-void wait_for_end(const sigset_t& signals, server::Server& server, const Log& log) {
+// Until somebody asks the program to end. `settings` reads the configuration.
+void wait_for_end(const sigset_t& signals, server::Server& server, const Host& host, const Log& log,
+                  const std::function<Result<Config>()>& settings, const Config& before) {
+  std::thread copying;
+  const auto copied = [&copying] {
+    if (copying.joinable()) copying.join();
+  };
   while (true) {
     int signal = 0;
     if (sigwait(&signals, &signal) != 0) continue;
-    if (signal != SIGHUP) return;
-    if (const Result<void> reloaded = server.reload(); !reloaded) {
-      log.error("nothing was changed", {{"reason", reloaded.error().message()}});
+    if (signal == SIGUSR1) {
+      copied();
+      copying = std::thread([&host] { answer_backup(real_env(), host.directory(), host.sqlite()); });
+    } else if (signal == SIGHUP) {
+      renew(before, settings(), server, log);
+    } else {
+      return copied();
     }
   }
+}
+
+// So that others on this machine find it.
+std::unique_ptr<FileLock> note_where(const Host& host, const std::string& url, const Log& log) {
+  Result<std::unique_ptr<FileLock>> noted = note_serving(real_env().files(), host.directory(), url);
+  if (noted) return *std::move(noted);
+  log.warn("backups cannot be asked for", {{"reason", noted.error().message()}});
+  return nullptr;
 }
 
 // One line for each: method, path and what it demands. Programs, and our tests, read it.
@@ -114,11 +138,10 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const Config config, load_serve_settings(context, options));
   const Log log = log_of(config);
   TERTULIA_TRY_AS(const std::shared_ptr<server::SpanSink> spans, server::trace_sink(config, log));
-  HostOptions host_options{.reap = true, .serve = true};
+  HostOptions host_options{.reap = true, .recover = false, .serve = true};
   if (spans) host_options.middleware.push_back(server::tracing_middleware(spans, real_env()));
   TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, std::move(host_options)));
   for (const std::string& warning : host->warnings()) log.warn(warning);
-  wait_for_recovery(*host);
   server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },
                         .names = [&host] { return host->agents(); }};
   TERTULIA_TRY_AS(const std::unique_ptr<server::Server> server,
@@ -132,8 +155,11 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
                        .directory = host->directory(),
                        .spans = spans},
                       real_env(), log));
-  say_where(context, config, *server);
-  wait_for_end(signals, *server, log);
+  const std::string url = url_of(config, *server);
+  const std::unique_ptr<FileLock> serving = note_where(*host, url, log);
+  say_where(context, url);
+  const auto settings = [&] { return load_serve_settings(context, options); };
+  wait_for_end(signals, *server, *host, log, settings, config);
   const auto at_most = std::chrono::duration_cast<std::chrono::milliseconds>(config.duration("server.drain"));
   if (!server->drain(at_most)) log.warn("requests were cut: they took longer than server.drain");
   server->let_go();

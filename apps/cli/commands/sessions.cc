@@ -65,9 +65,14 @@ JsonObject json_of(const SessionSummary& summary) {
           {"metadata", summary.metadata}};
 }
 
-std::string title_of(const JsonObject& metadata) {
-  const Json* title = metadata.find("title");
-  return title != nullptr && title->as_string() != nullptr ? one_line(*title->as_string()) : "";
+// What the conversation is called; one that nobody has named is known by its first words, quoted.
+std::string title_of(Store& store, const SessionSummary& summary) {
+  constexpr std::size_t kWidth = 40;
+  const Json* title = summary.metadata.find("title");
+  if (title != nullptr && title->as_string() != nullptr) return fit(one_line(*title->as_string()), kWidth);
+  const auto first = read_turns(store, summary.key, {.branch = main_branch(), .begin = 0, .end = 1});
+  if (!first || first->empty()) return "";
+  return "“" + fit(preview(first->front().turn.messages().front()), kWidth - 2) + "”";
 }
 
 Result<void> list_sessions(const ListOptions& options, const Context& context) {
@@ -91,7 +96,7 @@ Result<void> list_sessions(const ListOptions& options, const Context& context) {
     if (options.all_owners) name = summary.key.owner.text() + "/" + name;
     rows.push_back({std::move(name), std::string(status_of(summary)),
                     std::to_string(number(summary.revision)), ago(summary.last_activity, now),
-                    fit(title_of(summary.metadata), 40)});
+                    title_of(*open, summary)});
   }
   context.out.table({"session", "status", "revision", "last activity", "title"}, rows);
   if (!page.next.empty()) context.out.line("More: --cursor " + page.next);

@@ -50,7 +50,7 @@ Result<Workflow> load_drawing(const Context& context, const WorkflowArguments& o
   agents.declared = [&](const WorkflowSource& source,
                         const DeclaredAgent& declared) -> Result<AgentDefinitionPtr> {
     TERTULIA_TRY_AS(const AgentPlan agent, plan_declared(config, plan, source, declared));
-    TERTULIA_TRY(configured_model(plan, agent.spec.model, environment));
+    TERTULIA_TRY(configured_model(plan.models, agent.spec.model, environment));
     return AgentDefinitionPtr(named(agent));
   };
   agents.known = [&](const std::string& id) -> Result<AgentDefinitionPtr> {

@@ -64,7 +64,9 @@ Result<Reply> list_choices(Call& call) {
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("models").begin_array();
-  for (const ModelChoice& choice : call.services.models->all()) write_choice(out, choice);
+  for (const ModelChoice& choice : call.services.models->all()) {
+    if (call.principal.may_choose(choice.name)) write_choice(out, choice);
+  }
   out.end_array().end_object();
   return Reply::json(std::move(body));
 }

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/part_address.h"
 #include "host/model_choices.h"
 
 namespace tertulia::server {
@@ -50,6 +51,8 @@ Result<PartText> read_part(const Json& form) {
   }
   TERTULIA_TRY(in.finish_strict());
   if (!part.asset.empty()) TERTULIA_TRY(AssetId::parse(part.asset));
+  const bool elsewhere = part.kind != PartKind::kText && !part.text.empty();
+  if (elsewhere) TERTULIA_TRY(check_part_address(part.text, "message.parts.address"));
   return part;
 }
 
@@ -101,6 +104,13 @@ Result<std::optional<double>> optional_number(JsonReader& in, std::string_view n
 Result<void> read_options(const Json& form, RunOptions& options) {
   JsonReader in(form, "options");
   options.model_name = in.string_or("model", {});
+  if (!ModelChoices::chosen_name(options.model_name).empty()) {
+    return Error(ErrorCode::kOutOfRange,
+                 "options: 'model' names a model of the agent's provider; one of the configuration is chosen "
+                 "by "
+                 "the turn's own 'model'")
+        .with("param", "options.model");
+  }
   TERTULIA_TRY_AS(options.speech.temperature, optional_number(in, "temperature", 2));
   TERTULIA_TRY_AS(options.speech.top_p, optional_number(in, "top_p", 1));
   if (const std::int64_t most = in.int_or("max_output_tokens", 0, 1, UINT32_MAX); most > 0) {
@@ -154,6 +164,23 @@ Result<void> choose_model(const Call& call, const std::string& name, RunOptions&
   return {};
 }
 
+// What costs more is not everybody's to choose.
+Result<void> check_choice(const Principal& principal, const std::string& model, const RunOptions& options) {
+  if (!principal.models || (model.empty() && options.model_name.empty())) return {};
+  if (options.model_name.empty() && principal.may_choose(model)) return {};
+  if (principal.models->empty()) {
+    return Error(ErrorCode::kNotPermitted,
+                 principal.visitor
+                     ? "a visitor speaks with the agent's own model; leave 'model' out, or use a key"
+                     : "this key speaks with the agents' own models; leave 'model' and 'options.model' out")
+        .with("param", "model");
+  }
+  return Error(ErrorCode::kNotPermitted,
+               "this key may choose some models only, by 'model'; GET /api/v1/models lists them")
+      .with("param", options.model_name.empty() ? "model" : "options.model")
+      .with("models", *principal.models);
+}
+
 }  // namespace
 
 Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
@@ -184,11 +211,7 @@ Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
     TERTULIA_TRY_AS(turn.input, read_input(call, message));
   }
   if (options != nullptr) TERTULIA_TRY(read_options(*options, turn.options));
-  if (call.principal.visitor && !(model.empty() && turn.options.model_name.empty())) {
-    return Error(ErrorCode::kNotPermitted,
-                 "a visitor speaks with the agent's own model; leave 'model' out, or use a key")
-        .with("param", "model");
-  }
+  TERTULIA_TRY(check_choice(call.principal, model, turn.options));
   if (!model.empty()) TERTULIA_TRY(choose_model(call, model, turn.options));
   TERTULIA_TRY_AS(turn.options.on_busy, on_busy_named(on_busy));
   TERTULIA_TRY_AS(turn.options.on_interrupted, on_interrupted_named(on_interrupted));

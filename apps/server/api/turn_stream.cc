@@ -1,6 +1,5 @@
 #include "api/turn_stream.h"
 
-#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -136,52 +135,17 @@ class WatchedStream final : public ByteStream, public std::enable_shared_from_th
   bool ended_ = false;
 };
 
-// Reads to the end without a thread that waits. An event that is there already is given within the call, so
-// the loop goes round instead of down.
-class Finisher : public std::enable_shared_from_this<Finisher> {
- public:
-  Finisher(std::shared_ptr<Run> run, Metrics& metrics, Done<Reply> done)
-      : run_(std::move(run)), metrics_(metrics), done_(std::move(done)) {}
-
-  void read_on() {
-    while (true) {
-      state_.store(State::kAsked);
-      run_->next([self = shared_from_this()](Result<std::optional<Event>> event) {
-        self->ended_ = !event || !*event;
-        if (self->state_.exchange(State::kAnswered) == State::kReturned) self->answered();
-      });
-      if (state_.exchange(State::kReturned) != State::kAnswered) return;
-      if (ended_) return finish();
-    }
-  }
-
- private:
-  enum class State : std::uint8_t { kAsked, kAnswered, kReturned };
-
-  void answered() { ended_ ? finish() : read_on(); }
-
-  void finish() {
-    Result<TurnOutcome> outcome = run_->result();
-    count_outcome(outcome, metrics_);
-    if (!outcome) {
-      Error error = std::move(outcome).error();
-      if (const TurnId turn = run_->turn(); !turn.empty() && error.fact("turn") == nullptr) {
-        error = std::move(error).with("turn", turn.text());
-      }
-      return done_(std::move(error));
-    }
+Result<Reply> reply_of_turn(Result<TurnOutcome> outcome, const Run& run) {
+  if (outcome) {
     Reply reply = Reply::json(outcome_body(*outcome));
     reply.headers.emplace_back("Tertulia-Session", outcome->session.text());
     reply.headers.emplace_back("Tertulia-Turn", outcome->turn.text());
-    done_(std::move(reply));
+    return reply;
   }
-
-  const std::shared_ptr<Run> run_;
-  Metrics& metrics_;
-  const Done<Reply> done_;
-  std::atomic<State> state_{State::kAsked};
-  bool ended_ = false;
-};
+  const TurnId turn = run.turn();
+  if (turn.empty() || outcome.error().fact("turn") != nullptr) return std::move(outcome).error();
+  return std::move(outcome).error().with("turn", turn.text());
+}
 
 }  // namespace
 
@@ -227,7 +191,11 @@ void stream_watched(const WatchTurn& watch, std::optional<std::uint64_t> after, 
 }
 
 void finish_turn(Run run, Metrics& metrics, Done<Reply> done) {
-  std::make_shared<Finisher>(std::make_shared<Run>(std::move(run)), metrics, std::move(done))->read_on();
+  const auto shared = std::make_shared<Run>(std::move(run));
+  shared->result([shared, &metrics, done = std::move(done)](Result<TurnOutcome> outcome) {
+    count_outcome(outcome, metrics);
+    done(reply_of_turn(std::move(outcome), *shared));
+  });
 }
 
 }  // namespace tertulia::server

@@ -108,12 +108,13 @@ std::optional<Reply> ApiExchange::preflight(const Request& request) {
     return Reply::refused(HttpProblem::kOriginNotAllowed,
                           "pages of this origin may not call; list it in server.origins");
   }
-  return Reply{.status = 204,
-               .headers = {{"Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE"},
-                           {"Access-Control-Allow-Headers",
-                            "Authorization, X-Api-Key, Content-Type, Idempotency-Key, If-Match, "
-                            "Last-Event-ID, Tertulia-User, Traceparent"},
-                           {"Access-Control-Max-Age", "600"}}};
+  // Clients of other APIs have headers of their own, and there is none that only some pages may send.
+  const std::string_view asked = request.header("Access-Control-Request-Headers");
+  return Reply{
+      .status = 204,
+      .headers = {{"Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE"},
+                  {"Access-Control-Allow-Headers", std::string(asked.empty() ? "Authorization" : asked)},
+                  {"Access-Control-Max-Age", "600"}}};
 }
 
 std::optional<Reply> ApiExchange::admit(const Request& request) {
@@ -222,7 +223,7 @@ void ApiExchange::add_headers(std::string& head) const {
 
 bool ApiExchange::revoked() const {
   if (principal_.key.empty()) return false;
-  return !service_.keys_.is_valid(principal_.key);
+  return !service_.books_.keys.is_valid(principal_.key);
 }
 
 void ApiExchange::ended(int status, std::uint64_t bytes_sent) {
@@ -243,9 +244,9 @@ void ApiExchange::ended(int status, std::uint64_t bytes_sent) {
   }
 }
 
-ApiService::ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys,
-                       Spending& spending)
-    : services_(services), router_(router), gate_(gate), keys_(keys), spending_(spending) {
+ApiService::ApiService(Services& services, const Router& router, Gatekeeper& gate, const Books& books,
+                       const StreamLimits& limits)
+    : services_(services), router_(router), gate_(gate), books_(books), limits_(limits) {
   // Tells the requests of one start of the program from those of another.
   id_prefix_ = services_.ids().make().text().substr(0, 10) + "-";
 }
@@ -260,19 +261,19 @@ std::string ApiService::next_request_id() {
 }
 
 Result<void> ApiService::check_spending(const Principal& principal) const {
-  const std::shared_ptr<const ApiKey> key = principal.key.empty() ? nullptr : keys_.find_id(principal.key);
-  return key ? spending_.check(*key) : Result<void>();
+  const std::shared_ptr<const ApiKey> key =
+      principal.key.empty() ? nullptr : books_.keys.find_id(principal.key);
+  return key ? books_.spending.check(*key) : Result<void>();
 }
 
 Result<void> ApiService::admit_again(const Principal& principal) {
-  if (!gate_.admit_again(principal)) {
-    return Error(ErrorCode::kRateLimited, "this key asks too often; wait a little");
-  }
+  TERTULIA_TRY(gate_.admit_again(principal));
   return check_spending(principal);
 }
 
 Services& ApiService::services_for(const Principal& principal) {
-  const std::shared_ptr<const ApiKey> key = principal.key.empty() ? nullptr : keys_.find_id(principal.key);
+  const std::shared_ptr<const ApiKey> key =
+      principal.key.empty() ? nullptr : books_.keys.find_id(principal.key);
   if (!key || (key->tokens_per_day == 0 && key->money_per_day == 0)) return services_;
   MutexLock lock(mutex_);
   std::unique_ptr<Services>& own = metered_[key->id];
@@ -281,7 +282,7 @@ Services& ApiService::services_for(const Principal& principal) {
     own->agents.find = [find = services_.agents.find, id = key->id,
                         this](std::string_view name) -> Result<AgentDefinitionPtr> {
       TERTULIA_TRY_AS(const AgentDefinitionPtr agent, find(name));
-      return metered(agent, spending_, keys_, id);
+      return metered(agent, books_, id);
     };
   }
   return *own;
@@ -298,10 +299,10 @@ std::shared_ptr<Exchange> ApiService::begin(const Peer& peer) {
 
 bool ApiService::open_stream(const std::string& key) {
   MutexLock lock(mutex_);
-  if (services_.metrics.streams() >= services_.max_streams) return false;
+  if (services_.metrics.streams() >= limits_.all) return false;
   if (!key.empty()) {
     std::size_t& open = streams_[key];
-    if (open >= services_.max_streams_of_key) return false;
+    if (open >= limits_.of_key) return false;
     ++open;
   }
   services_.metrics.stream_opened();

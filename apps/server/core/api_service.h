@@ -33,12 +33,18 @@ struct EndedRequest {
 };
 using OnEnded = std::function<void(const EndedRequest&)>;
 
+// Streams that may be open.
+struct StreamLimits {
+  std::size_t all = 10'000;
+  std::size_t of_key = 32;
+};
+
 // Concurrency: the I/O threads.
 class ApiService : public Service {
  public:
   // Keeps references to everything.
-  ApiService(Services& services, const Router& router, Gatekeeper& gate, const KeyRing& keys,
-             Spending& spending);
+  ApiService(Services& services, const Router& router, Gatekeeper& gate, const Books& books,
+             const StreamLimits& limits);
 
   std::shared_ptr<Exchange> begin(const Peer& peer) override;
 
@@ -48,6 +54,12 @@ class ApiService : public Service {
 
   // Counts a request that came without a head of its own. kRateLimited, kLimitReached.
   Result<void> admit_again(const Principal& principal);
+
+  // From any thread. Streams that are open stay so.
+  void set_limits(const StreamLimits& limits) {
+    MutexLock lock(mutex_);
+    limits_ = limits;
+  }
 
   // When no request is left: keeps nothing of the engine any more.
   void let_go();
@@ -70,13 +82,13 @@ class ApiService : public Service {
   Services& services_;
   const Router& router_;
   Gatekeeper& gate_;
-  const KeyRing& keys_;
-  Spending& spending_;
+  const Books books_;
   OnEnded on_ended_;
   std::string id_prefix_;
   std::atomic<std::uint64_t> requests_{0};
   std::atomic<bool> draining_{false};
   Mutex mutex_;
+  StreamLimits limits_ TERTULIA_GUARDED_BY(mutex_);
   std::unordered_map<std::string, std::size_t> streams_ TERTULIA_GUARDED_BY(mutex_);
   std::unordered_map<std::string, std::unique_ptr<Services>> metered_ TERTULIA_GUARDED_BY(mutex_);
 };

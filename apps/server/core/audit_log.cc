@@ -1,5 +1,6 @@
 #include "core/audit_log.h"
 
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -17,6 +18,8 @@ constexpr std::size_t kReadBytes = 1U << 20U;
 constexpr std::uint64_t kReadAtOpen = 256U << 10U;
 // What may wait to be written; beyond it the log says that entries were lost.
 constexpr std::size_t kMostWaiting = 100'000;
+// How often the newest hash is logged while entries are added.
+constexpr std::chrono::hours kAnchorEvery(1);
 
 // The line without its hash: everything but the closing brace.
 std::string line_of(const AuditEntry& entry, std::uint64_t number, Time time, const std::string& previous) {
@@ -148,8 +151,18 @@ class AuditLog::Writer {
   }
 
  private:
-  void anchor() const {
+  // Of the real clock, whatever time the entries have.
+  static Instant now() { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
+
+  void anchor() {
+    next_anchor_ = now() + kAnchorEvery;
+    anchored_ = chain_.report.entries;
     log_.info("audit", {{"entries", chain_.report.entries}, {"head", chain_.report.head}});
+  }
+
+  void anchor_again() {
+    if (anchored_ != chain_.report.entries) return anchor();
+    next_anchor_ = now() + kAnchorEvery;
   }
 
   void run() {
@@ -158,11 +171,15 @@ class AuditLog::Writer {
       std::uint64_t lost = 0;
       {
         MutexLock lock(mutex_);
-        while (waiting_.empty() && !stopping_) changed_.wait(mutex_);
-        if (waiting_.empty()) return;
+        while (waiting_.empty() && !stopping_ && now() < next_anchor_) {
+          changed_.wait_until(mutex_, next_anchor_);
+        }
+        if (waiting_.empty() && stopping_) return;
         entries.swap(waiting_);
         lost = std::exchange(lost_, 0);
       }
+      if (now() >= next_anchor_) anchor_again();
+      if (entries.empty()) continue;
       if (lost > 0) log_.error("entries of the audit log were lost", {{"count", lost}});
       if (Result<void> written = write(entries); !written) {
         log_.error("the audit log cannot be written", {{"reason", written.error().message()}});
@@ -192,6 +209,9 @@ class AuditLog::Writer {
   const std::unique_ptr<File> file_;
   Chain chain_;
   const Log log_;
+  // Of the thread that writes, and before and after it.
+  Instant next_anchor_{};
+  std::uint64_t anchored_ = 0;
   Mutex mutex_;
   CondVar changed_;
   std::vector<std::pair<Time, AuditEntry>> waiting_ TERTULIA_GUARDED_BY(mutex_);

@@ -7,8 +7,8 @@
 //    "hash":"41d0…"}
 //
 // `hash` is the SHA-256 of the line before its own member, and `prev` the hash of the line before. What was
-// said is never in it. A cut tail still verifies, so the newest hash is also logged at every start and stop:
-// keep that log elsewhere.
+// said is never in it. A cut tail still verifies, so the newest hash is also logged (info) at every start and
+// stop, and every hour: keep that log elsewhere.
 #pragma once
 
 #include <cstdint>

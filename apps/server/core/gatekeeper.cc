@@ -7,13 +7,17 @@
 namespace tertulia::server {
 namespace {
 
+const auto kNoModels = std::make_shared<const std::vector<std::string>>();
+
 Reply bad_key(std::string sentence) {
   return Reply::refused(HttpProblem::kBadKey, std::move(sentence)).with("WWW-Authenticate", "Bearer");
 }
 
-Reply asks_too_often() {
-  return Reply::refused(HttpProblem::kTooManyRequests, "this key asks too often; wait a little")
-      .with("Retry-After", "1");
+Error asks_too_often(std::chrono::seconds wait) {
+  return Error(ErrorCode::kRateLimited, "this key asks too often; try again in " +
+                                            std::to_string(wait.count()) +
+                                            (wait.count() == 1 ? " second" : " seconds"))
+      .with("retry_after", std::int64_t{wait.count()});
 }
 
 // The host without its port: "[::1]:8080" gives "[::1]".
@@ -63,7 +67,9 @@ std::variant<Principal, Reply> with_user(Principal principal, const Request& req
 }  // namespace
 
 bool Gatekeeper::is_listed(std::string_view origin) const {
-  return std::find(options_.origins.begin(), options_.origins.end(), origin) != options_.origins.end();
+  if (origin.empty()) return false;
+  const std::shared_ptr<const GateRules> now = rules();
+  return std::find(now->origins.begin(), now->origins.end(), origin) != now->origins.end();
 }
 
 bool Gatekeeper::allows_origin(const Request& request) const {
@@ -72,19 +78,33 @@ bool Gatekeeper::allows_origin(const Request& request) const {
   return is_listed(origin) || equal_but_case(authority_of(origin), request.header("Host"));
 }
 
-bool Gatekeeper::within_rate(const std::string& who, std::uint32_t limit) {
-  if (limit == 0) limit = options_.requests_per_minute;
-  if (limit == 0) return true;
+double Gatekeeper::Bucket::tokens_at(Instant now) const {
+  const double minutes = std::chrono::duration<double, std::ratio<60>>(now - filled).count();
+  return std::min<double>(limit, tokens + minutes * limit);
+}
+
+// Visitors without a name are many, and never come again.
+void Gatekeeper::drop_full_buckets(Instant now) {
+  if (buckets_.size() < most_buckets_) return;
+  std::erase_if(buckets_, [now](const auto& one) { return one.second.tokens_at(now) >= one.second.limit; });
+  most_buckets_ = std::max<std::size_t>(1'024, 2 * buckets_.size());
+}
+
+Result<void> Gatekeeper::count(const std::string& who, std::uint32_t limit) {
+  if (limit == 0) limit = rules()->requests_per_minute;
+  if (limit == 0) return {};
   const Instant now = clock_.instant();
   MutexLock lock(mutex_);
-  auto [found, added] = buckets_.try_emplace(who, Bucket{static_cast<double>(limit), now});
-  Bucket& bucket = found->second;
-  const double minutes = std::chrono::duration<double, std::ratio<60>>(now - bucket.filled).count();
-  bucket.tokens = std::min<double>(limit, bucket.tokens + minutes * limit);
-  bucket.filled = now;
-  if (bucket.tokens < 1) return false;
+  drop_full_buckets(now);
+  Bucket& bucket = buckets_.try_emplace(who, Bucket{limit, static_cast<double>(limit), now}).first->second;
+  bucket = {limit, bucket.tokens_at(now), now};
+  if (bucket.tokens < 1) {
+    const double minutes = (1 - bucket.tokens) / limit;
+    return asks_too_often(
+        std::chrono::ceil<std::chrono::seconds>(std::chrono::duration<double, std::ratio<60>>(minutes)));
+  }
   bucket.tokens -= 1;
-  return true;
+  return {};
 }
 
 std::variant<Principal, Reply> Gatekeeper::identify_visitor(const Request& request, std::string_view token) {
@@ -99,13 +119,16 @@ std::variant<Principal, Reply> Gatekeeper::identify_visitor(const Request& reque
                           "a visitor's token is for pages of a listed origin");
   }
   const std::string counted_as = visitor->key + "/" + visitor->user.text();
-  if (!within_rate(counted_as, 0)) return asks_too_often();
+  if (const Result<void> counted = count(counted_as, 0); !counted) {
+    return Reply::refused(Problem::of(counted.error()));
+  }
   return with_user({.tenant = std::move(visitor->tenant),
                     .user = std::move(visitor->user),
                     .access = Access::kWrite,
                     .key = std::move(visitor->key),
                     .bound = true,
                     .visitor = true,
+                    .models = kNoModels,
                     .counted_as = counted_as},
                    request);
 }
@@ -115,16 +138,19 @@ std::variant<Principal, Reply> Gatekeeper::identify(const Request& request, cons
   if (!shown) return bad_key("show one key, as 'Authorization: Bearer tk_…' or as 'X-Api-Key: tk_…'");
   if (shown->starts_with(kVisitorPrefix)) return identify_visitor(request, *shown);
   // Clients of other APIs always send something: where none is needed, what is no key of ours is no key.
-  const bool is_key = shown->starts_with("tk_") || (!shown->empty() && !options_.open_to_loopback);
+  const bool is_key = shown->starts_with("tk_") || (!shown->empty() && !open_to_loopback_);
   if (is_key) {
     const std::shared_ptr<const ApiKey> key = keys_.find(*shown);
     if (!key) return bad_key("this key is not known, has expired or was revoked");
-    if (!within_rate(key->id, key->requests_per_minute)) return asks_too_often();
+    if (const Result<void> counted = count(key->id, key->requests_per_minute); !counted) {
+      return Reply::refused(Problem::of(counted.error()));
+    }
     Principal principal{.tenant = key->tenant,
                         .user = key->user ? *key->user : *OwnerId::parse("local"),
                         .access = key->access,
                         .key = key->id,
                         .bound = key->user.has_value(),
+                        .models = key->models,
                         .counted_as = key->id,
                         .requests_per_minute = key->requests_per_minute};
     return with_user(std::move(principal), request);
@@ -132,8 +158,7 @@ std::variant<Principal, Reply> Gatekeeper::identify(const Request& request, cons
   // A proxy on this machine speaks for others, who need a key; and a page that some name leads to loopback
   // for says that name.
   const bool forwarded = request.count("X-Forwarded-For") + request.count("Forwarded") > 0;
-  if (!options_.open_to_loopback || !peer.loopback || forwarded ||
-      !is_loopback_name(request.header("Host"))) {
+  if (!open_to_loopback_ || !peer.loopback || forwarded || !is_loopback_name(request.header("Host"))) {
     return bad_key("a key is needed: 'Authorization: Bearer tk_…'; make one with: tertulia keys create");
   }
   return with_user(

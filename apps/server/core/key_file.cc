@@ -32,6 +32,17 @@ Result<std::optional<Time>> optional_time(JsonReader& in, std::string_view name)
   return time;
 }
 
+Result<std::shared_ptr<const std::vector<std::string>>> models_of(const Json& form) {
+  auto models = std::make_shared<std::vector<std::string>>();
+  const Error damaged(ErrorCode::kDamaged, "keys.json: 'models' is no list of names");
+  if (form.as_array() == nullptr) return damaged;
+  for (const Json& name : *form.as_array()) {
+    if (name.as_string() == nullptr) return damaged;
+    models->push_back(*name.as_string());
+  }
+  return std::shared_ptr<const std::vector<std::string>>(std::move(models));
+}
+
 Result<ApiKey> key_of(const Json& form) {
   JsonReader in(form, "keys.json");
   ApiKey key;
@@ -44,6 +55,9 @@ Result<ApiKey> key_of(const Json& form) {
   key.requests_per_minute = static_cast<std::uint32_t>(in.int_or("requests_per_minute", 0, 0, 1'000'000'000));
   key.tokens_per_day = static_cast<std::uint64_t>(in.int_or("tokens_per_day", 0, 0, INT64_MAX));
   key.money_per_day = static_cast<std::uint64_t>(in.int_or("money_per_day", 0, 0, INT64_MAX));
+  if (const Json* models = in.optional("models")) {
+    TERTULIA_TRY_AS(key.models, models_of(*models));
+  }
   const std::string created = in.required_string("created_at");
   TERTULIA_TRY_AS(key.expires_at, optional_time(in, "expires_at"));
   TERTULIA_TRY_AS(key.revoked_at, optional_time(in, "revoked_at"));
@@ -78,6 +92,11 @@ std::string text_of(const std::vector<ApiKey>& keys) {
     }
     if (key.tokens_per_day > 0) out.key("tokens_per_day").number(key.tokens_per_day);
     if (key.money_per_day > 0) out.key("money_per_day").number(key.money_per_day);
+    if (key.models) {
+      out.key("models").begin_array();
+      for (const std::string& name : *key.models) out.string(name);
+      out.end_array();
+    }
     out.end_object();
   }
   out.end_array().end_object();

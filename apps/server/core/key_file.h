@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ struct ApiKey {
   // What the turns of a day may use; 0: no limit. Money in millionths of its unit.
   std::uint64_t tokens_per_day = 0;
   std::uint64_t money_per_day = 0;
+  // As Principal::models.
+  std::shared_ptr<const std::vector<std::string>> models{};
 
   bool valid_at(Time now) const { return !revoked_at && (!expires_at || now < *expires_at); }
 };

@@ -1,7 +1,6 @@
 // Services: what the handlers of the routes work with.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -63,8 +62,6 @@ struct Services {
   Metrics& metrics;
   // The directory of the data; empty if there is none.
   Path directory;
-  std::size_t max_streams = 10'000;
-  std::size_t max_streams_of_key = 32;
 
   // Of the turns that are watched.
   std::shared_ptr<TurnFeeds> feeds;

@@ -21,6 +21,27 @@ constexpr std::chrono::seconds kBetweenWrites(2);
 
 Path spending_path(const Path& directory) { return directory / "spending.json"; }
 
+std::int64_t day_of(Time time) {
+  return std::chrono::floor<std::chrono::days>(time).time_since_epoch().count();
+}
+
+// Nothing of another day.
+Result<std::unordered_map<std::string, Used>> read_used(Env& env, const Path& directory, std::int64_t today) {
+  TERTULIA_TRY_AS(const std::string text, read_file(env.files(), spending_path(directory), 64U << 20U));
+  TERTULIA_TRY_AS(const Json form, parse_json(text, {.values = 10'000'000}));
+  JsonReader in(form, "spending.json");
+  std::unordered_map<std::string, Used> all;
+  const std::int64_t day = in.int_or("day", 0, 0, INT64_MAX);
+  for (const auto& [key, one] : in.object_or_empty("keys")) {
+    JsonReader fields(one, "spending.json");
+    const Used used{.tokens = static_cast<std::uint64_t>(fields.int_or("tokens", 0, 0, INT64_MAX)),
+                    .money = static_cast<std::uint64_t>(fields.int_or("money", 0, 0, INT64_MAX))};
+    if (day == today && fields.finish()) all[key] = used;
+  }
+  TERTULIA_TRY(in.finish());
+  return all;
+}
+
 // One answer while it is given to a key that has not much left.
 //
 // Concurrency: deltas come one after the other; a cancellation from any thread.
@@ -52,8 +73,12 @@ class MeteredAnswer {
 
 class MeteredModel final : public LanguageModel {
  public:
-  MeteredModel(std::shared_ptr<LanguageModel> inner, Spending& spending, const KeyRing& keys, std::string key)
-      : inner_(std::move(inner)), spending_(spending), keys_(keys), key_(std::move(key)) {}
+  MeteredModel(std::shared_ptr<LanguageModel> inner, const Books& books, std::string key)
+      : inner_(std::move(inner)),
+        spending_(books.spending),
+        keys_(books.keys),
+        payers_(books.payers),
+        key_(std::move(key)) {}
 
   ModelInfo info(std::string_view model) const override { return inner_->info(model); }
 
@@ -63,6 +88,9 @@ class MeteredModel final : public LanguageModel {
     if (key) {
       if (const Result<void> within = spending_.check(*key); !within) return done(within.error());
     }
+    // "TURN/…": which call of which turn it is.
+    const std::string_view once = call.request.idempotency_key;
+    if (!once.empty()) payers_.note(once.substr(0, once.find('/')), key_);
     // The name that has a price: what was asked for may be a name of the configuration.
     const ModelInfo known = inner_->info(call.request.model);
     const std::string& model = known.name;
@@ -100,6 +128,7 @@ class MeteredModel final : public LanguageModel {
   const std::shared_ptr<LanguageModel> inner_;
   Spending& spending_;
   const KeyRing& keys_;
+  Payers& payers_;
   const std::string key_;
 };
 
@@ -123,6 +152,11 @@ Result<std::uint64_t> parse_money(std::string_view text) {
   return units * kMillion + parts;
 }
 
+std::unordered_map<std::string, Used> read_spending(Env& env, const Path& directory) {
+  Result<std::unordered_map<std::string, Used>> used = read_used(env, directory, day_of(env.clock().now()));
+  return used ? *std::move(used) : std::unordered_map<std::string, Used>();
+}
+
 Result<Price> parse_price(std::string_view text) {
   const std::size_t equals = text.rfind('=');
   const std::size_t slash = text.find('/', equals == std::string_view::npos ? 0 : equals);
@@ -136,21 +170,13 @@ Result<Price> parse_price(std::string_view text) {
 }
 
 Spending::Spending(Env& env, Path directory, std::vector<Price> prices, Log log)
-    : env_(env), directory_(std::move(directory)), prices_(std::move(prices)), log_(std::move(log)) {
+    : env_(env), directory_(std::move(directory)), log_(std::move(log)), prices_(std::move(prices)) {
   MutexLock lock(mutex_);
   day_ = today();
-  Result<std::string> text = read_file(env_.files(), spending_path(directory_), 64U << 20U);
-  const Result<Json> form = text ? parse_json(*text, {.values = 10'000'000}) : Result<Json>(text.error());
-  if (form && form->as_object() != nullptr) {
-    JsonReader in(*form, "spending.json");
-    const std::int64_t day = in.int_or("day", 0, 0, INT64_MAX);
-    for (const auto& [key, one] : in.object_or_empty("keys")) {
-      JsonReader fields(one, "spending.json");
-      Used used{.tokens = static_cast<std::uint64_t>(fields.int_or("tokens", 0, 0, INT64_MAX)),
-                .money = static_cast<std::uint64_t>(fields.int_or("money", 0, 0, INT64_MAX))};
-      if (day == day_ && fields.finish()) used_[key] = used;
-    }
-  } else if (text || text.error().code() != ErrorCode::kNotFound) {
+  Result<std::unordered_map<std::string, Used>> used = read_used(env_, directory_, day_);
+  if (used) {
+    used_ = *std::move(used);
+  } else if (used.error().code() != ErrorCode::kNotFound) {
     log_.warn("spending.json cannot be read: what keys have used today is not known");
   }
   writer_ = std::thread([this] { write_now_and_then(); });
@@ -166,21 +192,24 @@ Spending::~Spending() {
   write();
 }
 
-std::int64_t Spending::today() const {
-  return std::chrono::floor<std::chrono::days>(env_.clock().now()).time_since_epoch().count();
-}
+std::int64_t Spending::today() const { return day_of(env_.clock().now()); }
 
-Spending::Used Spending::used_today(const std::string& key) const {
+Used Spending::used_today(const std::string& key) const {
   const std::int64_t day = today();
   MutexLock lock(mutex_);
   const auto found = used_.find(key);
   return found != used_.end() && day == day_ ? found->second : Used();
 }
 
-const Price* Spending::price_of(std::string_view model) const {
-  const Price* price = nullptr;
+void Spending::set_prices(std::vector<Price> prices) {
+  MutexLock lock(mutex_);
+  prices_ = std::move(prices);
+}
+
+std::optional<Price> Spending::price_of(std::string_view model) const {
+  std::optional<Price> price;
   for (const Price& one : prices_) {
-    if (one.model == model || (one.model == "*" && price == nullptr)) price = &one;
+    if (one.model == model || (one.model == "*" && !price)) price = one;
   }
   return price;
 }
@@ -189,8 +218,12 @@ std::optional<std::uint64_t> Spending::output_left(const ApiKey& key, std::strin
   const Used used = used_today(key.id);
   std::optional<std::uint64_t> left;
   if (key.tokens_per_day > 0) left = key.tokens_per_day - std::min(used.tokens, key.tokens_per_day);
-  const Price* price = price_of(model);
-  if (key.money_per_day > 0 && price != nullptr && price->output > 0) {
+  std::optional<Price> price;
+  {
+    MutexLock lock(mutex_);
+    price = price_of(model);
+  }
+  if (key.money_per_day > 0 && price && price->output > 0) {
     const std::uint64_t money = key.money_per_day - std::min(used.money, key.money_per_day);
     // Rounded up: the token that reaches the limit is still given.
     const std::uint64_t tokens =
@@ -207,24 +240,26 @@ Result<void> Spending::check(const ApiKey& key) const {
   const bool money = key.money_per_day > 0 && used.money >= key.money_per_day;
   if (!tokens && !money) return {};
   const Time next = Time(std::chrono::sys_days(std::chrono::days(today() + 1)));
+  const auto wait = std::chrono::ceil<std::chrono::seconds>(next - env_.clock().now());
   return Error(ErrorCode::kLimitReached, std::string("this key has used up what it may of ") +
                                              (tokens ? "tokens" : "money") + " today; a new day begins at " +
                                              iso_time(next))
       .with("unit", tokens ? "tokens" : "millionths of money")
       .with("limit", static_cast<std::int64_t>(tokens ? key.tokens_per_day : key.money_per_day))
       .with("actual", static_cast<std::int64_t>(tokens ? used.tokens : used.money))
-      .with("resets_at", iso_time(next));
+      .with("resets_at", iso_time(next))
+      .with("retry_after", std::int64_t{wait.count()});
 }
 
 void Spending::add(const std::string& key, std::string_view model, const Usage& usage) {
-  const Price* price = price_of(model);
   const std::int64_t day = today();
   MutexLock lock(mutex_);
+  const std::optional<Price> price = price_of(model);
   if (day != day_) used_.clear();
   day_ = day;
   Used& used = used_[key];
   used.tokens += usage.input_tokens + usage.output_tokens;
-  if (price != nullptr) {
+  if (price) {
     used.money += (usage.input_tokens * price->input + usage.output_tokens * price->output) / kMillion;
   }
   changed_ = true;
@@ -265,10 +300,9 @@ void Spending::write() {
   }
 }
 
-AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, Spending& spending, const KeyRing& keys,
-                           std::string key) {
+AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, const Books& books, std::string key) {
   auto derived = std::make_shared<AgentDefinition>(*agent);
-  derived->model = std::make_shared<MeteredModel>(agent->model, spending, keys, std::move(key));
+  derived->model = std::make_shared<MeteredModel>(agent->model, books, std::move(key));
   return derived;
 }
 

@@ -25,6 +25,7 @@
 #include "tertulia/model/language_model.h"
 
 #include "core/key_ring.h"
+#include "core/payers.h"
 
 namespace tertulia::server {
 
@@ -40,38 +41,43 @@ Result<Price> parse_price(std::string_view text);
 // "2.50" as 2'500'000. kOutOfRange.
 Result<std::uint64_t> parse_money(std::string_view text);
 
+struct Used {
+  std::uint64_t tokens = 0;
+  std::uint64_t money = 0;
+};
+// What the file says of the day that it is now, by the ids of keys. A server writes it every few seconds.
+std::unordered_map<std::string, Used> read_spending(Env& env, const Path& directory);
+
 // Concurrency: any thread.
 class Spending {
  public:
   // Keeps a reference to `env`. A file that cannot be read counts as empty, and the log says so.
   Spending(Env& env, Path directory, std::vector<Price> prices, Log log);
+  // From now on.
+  void set_prices(std::vector<Price> prices);
   // Writes what is not written yet.
   ~Spending();
   Spending(const Spending&) = delete;
   Spending& operator=(const Spending&) = delete;
 
-  // kLimitReached {limit, actual, unit, resets_at} for a key that has used up what it may.
+  // kLimitReached {limit, actual, unit, resets_at, retry_after} for a key that has used up what it may.
   Result<void> check(const ApiKey& key) const;
   void add(const std::string& key, std::string_view model, const Usage& usage);
   // How many tokens of output the key may still be given by this model. None: any number.
   std::optional<std::uint64_t> output_left(const ApiKey& key, std::string_view model) const;
 
  private:
-  struct Used {
-    std::uint64_t tokens = 0;
-    std::uint64_t money = 0;
-  };
   std::int64_t today() const;
   Used used_today(const std::string& key) const;
-  const Price* price_of(std::string_view model) const;
+  std::optional<Price> price_of(std::string_view model) const TERTULIA_REQUIRES(mutex_);
   void write_now_and_then();
   void write();
 
   Env& env_;
   const Path directory_;
-  const std::vector<Price> prices_;
   const Log log_;
   mutable Mutex mutex_;
+  std::vector<Price> prices_ TERTULIA_GUARDED_BY(mutex_);
   CondVar wake_;
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
   bool changed_ TERTULIA_GUARDED_BY(mutex_) = false;
@@ -80,9 +86,13 @@ class Spending {
   std::thread writer_;
 };
 
-// The agent, with a model whose answers count for this key, and which speaks only within its limits. Keeps
-// references.
-AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, Spending& spending, const KeyRing& keys,
-                           std::string key);
+// What a meter writes down what is used in. Everything outlives the agents.
+struct Books {
+  Spending& spending;
+  const KeyRing& keys;
+  Payers& payers;
+};
+// The agent, with a model whose answers count for this key, and which speaks only within its limits.
+AgentDefinitionPtr metered(const AgentDefinitionPtr& agent, const Books& books, std::string key);
 
 }  // namespace tertulia::server

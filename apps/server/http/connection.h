@@ -53,6 +53,9 @@ class Letter final : public Delivery, public std::enable_shared_from_this<Letter
   // to end.
   void send(T value, std::shared_ptr<Connection> keep = nullptr) {
     value_ = std::move(value);
+    // A connection that is awake has just asked for it, and looks.
+    here_ = is_asking();
+    if (here_) return;
     keep_ = std::move(keep);
     loop_->deliver(this->shared_from_this());
   }
@@ -66,6 +69,8 @@ class Letter final : public Delivery, public std::enable_shared_from_this<Letter
   }
 
  private:
+  bool is_asking() const;
+
   const std::shared_ptr<Loop> loop_;
   const std::weak_ptr<Connection> to_;
   std::shared_ptr<Connection> keep_;
@@ -88,6 +93,8 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   void cut();
   // Lets what sleeps go on within the call, which may end the connection.
   void wake_now();
+  // On the thread of its loop: it waits for nothing that would have to wake it.
+  bool awake() const { return !sleeper_; }
 
  private:
   enum class Read : std::uint8_t { kRequest, kEnd, kRefused };
@@ -162,6 +169,13 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   // Of run(), while it waits to be woken.
   std::optional<boost::asio::async_result<boost::asio::use_awaitable_t<>, void()>::handler_type> sleeper_;
 };
+
+template <class T>
+bool Letter<T>::is_asking() const {
+  if (!loop_->io().get_executor().running_in_this_thread()) return false;
+  const std::shared_ptr<Connection> connection = to_.lock();
+  return connection && connection->awake();
+}
 
 template <class T>
 void Letter<T>::arrive() {

@@ -32,7 +32,6 @@ namespace tertulia::server {
   X(kUnsupportedMediaType, "unsupported_media_type", 415) \
   X(kBadExpectation, "bad_expectation", 417)              \
   X(kUpgradeRequired, "upgrade_required", 426)            \
-  X(kTooManyRequests, "too_many_requests", 429)           \
   X(kHeadersTooLarge, "headers_too_large", 431)           \
   X(kInternal, "internal", 500)                           \
   X(kTooManyStreams, "too_many_streams", 503)             \

@@ -1,6 +1,20 @@
 #include "http/reply.h"
 
+#include <cstdint>
+#include <utility>
+#include <variant>
+
 namespace tertulia::server {
+
+Reply Reply::refused(Problem problem) {
+  Reply reply{.status = problem.status};
+  for (const ErrorFact& fact : problem.facts) {
+    const auto* seconds = fact.name == "retry_after" ? std::get_if<std::int64_t>(&fact.value) : nullptr;
+    if (seconds != nullptr) reply.headers.emplace_back("Retry-After", std::to_string(*seconds));
+  }
+  reply.problem = std::move(problem);
+  return reply;
+}
 
 std::string_view reason_of(int status) {
   switch (status) {

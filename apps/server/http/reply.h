@@ -49,10 +49,8 @@ struct Reply {
   static Reply json(std::string body, int status = 200) {
     return {.status = status, .body = std::move(body)};
   }
-  static Reply refused(Problem problem) {
-    const int status = problem.status;
-    return {.status = status, .problem = std::move(problem)};
-  }
+  // A problem that says `retry_after`, in seconds, says it in the header as well.
+  static Reply refused(Problem problem);
   static Reply refused(HttpProblem problem, std::string sentence, std::vector<ErrorFact> facts = {}) {
     return refused(Problem::of(problem, std::move(sentence), std::move(facts)));
   }

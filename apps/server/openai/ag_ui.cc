@@ -3,11 +3,12 @@
 // The thread is the session, and the run id the key that makes sending again harmless: it joins the turn and
 // tells it from the start. A turn that must ask a person ends its run with an interrupt; the run that resumes
 // it brings the answer.
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "tertulia/base/json.h"
 
@@ -23,13 +24,15 @@ namespace {
 struct AgUiRun {
   std::string thread;
   std::string run;
-  // None for a run that goes on with a turn.
+  // None for a run that goes on with a turn, whose questions it has answered.
   std::optional<LineTurn> turn;
+  std::vector<std::string> answered{};
 };
 
 class AgUiTranslator final : public Translator {
  public:
-  AgUiTranslator(Services& services, AgUiRun run) : services_(services), run_(std::move(run)) {}
+  AgUiTranslator(Services& services, AgUiRun run)
+      : services_(services), run_(std::move(run)), questions_(run_.answered) {}
 
   // Before anything else.
   std::string begin() const {
@@ -40,25 +43,25 @@ class AgUiTranslator final : public Translator {
 
   void take(const Event& event, std::string& out) override {
     if (!std::exchange(begun_, true)) out += begin();
-    if (finished_) return;
+    questions_.take(event);
     turn_ = event.turn.text();
     switch (event.kind) {
       case EventKind::kTextStarted:
+        open_ = EventKind::kTextEnded;
         return tell(out, "TEXT_MESSAGE_START", {{"messageId", next_message()}, {"role", "assistant"}});
       case EventKind::kTextDelta:
         if (event.text.empty()) return;
         return tell(out, "TEXT_MESSAGE_CONTENT", {{"messageId", message()}, {"delta", event.text}});
       case EventKind::kTextEnded:
-        return tell(out, "TEXT_MESSAGE_END", {{"messageId", message()}});
+      case EventKind::kReasoningEnded:
+        return end_message(out);
       case EventKind::kReasoningStarted:
+        open_ = EventKind::kReasoningEnded;
         tell(out, "REASONING_START", {{"messageId", next_message()}});
         return tell(out, "REASONING_MESSAGE_START", {{"messageId", message()}, {"role", "reasoning"}});
       case EventKind::kReasoningDelta:
         if (event.text.empty()) return;
         return tell(out, "REASONING_MESSAGE_CONTENT", {{"messageId", message()}, {"delta", event.text}});
-      case EventKind::kReasoningEnded:
-        tell(out, "REASONING_MESSAGE_END", {{"messageId", message()}});
-        return tell(out, "REASONING_END", {{"messageId", message()}});
       case EventKind::kToolCallStarted:
         return start_call(event, out);
       case EventKind::kToolCallArguments:
@@ -68,9 +71,10 @@ class AgUiTranslator final : public Translator {
         return;
       case EventKind::kToolCallResult:
         return take_result(event, out);
-      case EventKind::kPermissionAsked:
-        return interrupt(event, out);
       case EventKind::kReset:
+        // What is open stays where it is told; a client refuses a run that ends without its end.
+        end_message(out);
+        end_calls(out);
         return tell(out, "CUSTOM", {{"name", "tertulia.reset"}, {"value", event.text}});
       default:
         return;
@@ -85,6 +89,7 @@ class AgUiTranslator final : public Translator {
            {{"message", outcome.error().message()}, {"code", std::string(name_of(outcome.error().code()))}});
       return done(std::move(*out));
     }
+    end_message(*out);
     end_calls(*out);
     const bool cancelled = outcome->status == TurnStatus::kInterrupted;
     tell_finished(*out, JsonObject{{"type", cancelled ? "cancelled" : "success"}});
@@ -92,7 +97,16 @@ class AgUiTranslator final : public Translator {
     keep_line_turn(services_, *run_.turn, *outcome, [out, done = std::move(done)] { done(std::move(*out)); });
   }
 
-  bool finished() const override { return finished_; }
+  bool pausing() const override { return !questions_.empty(); }
+
+  std::string pause() override {
+    std::string out;
+    end_calls(out);
+    JsonArray interrupts;
+    for (const auto& [index, event] : questions_.asked()) interrupts.emplace_back(interrupt_form(event));
+    tell_finished(out, JsonObject{{"type", "interrupt"}, {"interrupts", std::move(interrupts)}});
+    return out;
+  }
 
  private:
   struct AgUiCall {
@@ -117,6 +131,14 @@ class AgUiTranslator final : public Translator {
     return message();
   }
 
+  void end_message(std::string& out) {
+    const EventKind open = std::exchange(open_, EventKind::kIteration);
+    if (open == EventKind::kTextEnded) tell(out, "TEXT_MESSAGE_END", {{"messageId", message()}});
+    if (open != EventKind::kReasoningEnded) return;
+    tell(out, "REASONING_MESSAGE_END", {{"messageId", message()}});
+    tell(out, "REASONING_END", {{"messageId", message()}});
+  }
+
   void start_call(const Event& event, std::string& out) {
     end_calls(out);
     AgUiCall call{.id = event.call_id.empty() ? "call-" + std::to_string(event.index) : event.call_id};
@@ -138,25 +160,35 @@ class AgUiTranslator final : public Translator {
          {{"messageId", next_message()}, {"toolCallId", id}, {"content", event.text}, {"role", "tool"}});
   }
 
-  void interrupt(const Event& event, std::string& out) {
-    end_calls(out);
+  JsonObject interrupt_form(const Event& event) const {
     const auto call = calls_.find(event.index);
-    JsonObject asked{{"id", event.call_id + "/" + std::to_string(event.number)},
-                     {"reason", "tool_approval"},
-                     {"message", "May the tool '" + event.name + "' run?"},
-                     {"metadata", event.data.value()}};
+    const Json data = event.data.value();
+    const JsonObject* what = data.as_object();
+    const Json* question = what == nullptr ? nullptr : what->find("text");
+    const Json* schema = what == nullptr ? nullptr : what->find("schema");
+    JsonObject asked{{"id", asked_id(event.call_id, questions_.number())}};
+    if (question != nullptr) {
+      asked.append("reason", "input_required");
+      asked.append("message", *question);
+    } else {
+      asked.append("reason", "tool_approval");
+      asked.append("message", "May the tool '" + event.name + "' run?");
+    }
+    if (schema != nullptr) asked.append("responseSchema", *schema);
+    asked.append("metadata", data);
     if (call != calls_.end()) asked.append("toolCallId", call->second.id);
-    tell_finished(out, JsonObject{{"type", "interrupt"}, {"interrupts", JsonArray{std::move(asked)}}});
-    finished_ = true;
+    return asked;
   }
 
   Services& services_;
   const AgUiRun run_;
+  OpenQuestions questions_;
   std::string turn_;
   std::map<std::uint64_t, AgUiCall> calls_;
   std::uint64_t messages_ = 0;
+  // What ends the message that is being told; kIteration if none is.
+  EventKind open_ = EventKind::kIteration;
   bool begun_ = false;
-  bool finished_ = false;
 };
 
 // {"name","description","parameters"} as tools of functions; messages with the names that chats have.
@@ -219,55 +251,47 @@ Result<AgUiRun> read_run(const Call& call, const Fields& in, const SessionKey& k
   return run;
 }
 
-// An answer to an interrupt: "TURN/CALL/NUMBER", where the turn was told up to the number.
+// An answer to an interrupt.
 struct Resumed {
-  TurnId turn;
-  std::string question;
-  std::uint64_t number = 0;
-  bool allowed = false;
+  AskedPlace place;
+  Answer answer;
 };
+
+// Yes, unless it says no; or, where a server wants to know something, what it was told.
+Answer answer_in(const std::string& status, const Json* payload, bool wants_output) {
+  if (status != "resolved") return {.choice = Answer::Choice::kDeny};
+  const JsonObject* said = payload == nullptr ? nullptr : payload->as_object();
+  if (wants_output) {
+    return {.choice = Answer::Choice::kOutput, .output = said == nullptr ? "{}" : to_text(*payload)};
+  }
+  const Json* approved = said == nullptr ? payload : said->find("approved");
+  const bool refused = approved != nullptr && approved->as_bool() != nullptr && !*approved->as_bool();
+  return {.choice = refused ? Answer::Choice::kDeny : Answer::Choice::kOnce};
+}
 
 Result<Resumed> read_resume(const Json& entry) {
   TERTULIA_TRY_AS(const JsonObject* object, as_object(entry, "resume"));
   const Fields in(*object, "resume.");
   TERTULIA_TRY_AS(const std::string id, in.text("interruptId"));
   TERTULIA_TRY_AS(const std::string status, in.text("status"));
-  const Error bad =
-      Error(ErrorCode::kNoQuestion, "there is no interrupt '" + id + "'").with("param", "resume");
-  const std::size_t last = id.rfind('/');
-  const std::size_t first = id.find('/');
-  if (last == std::string::npos || first == last) return bad;
-  Resumed resumed;
-  const Result<TurnId> turn = TurnId::parse(id.substr(0, first));
-  if (!turn) return bad;
-  resumed.turn = *turn;
-  resumed.question = id.substr(0, last);
-  const char* end = id.data() + id.size();
-  if (std::from_chars(id.data() + last + 1, end, resumed.number).ptr != end) return bad;
-  const Json* payload = in.find("payload");
-  const JsonObject* said = payload == nullptr ? nullptr : payload->as_object();
-  const Json* approved = said == nullptr ? payload : said->find("approved");
-  const bool refused = approved != nullptr && approved->as_bool() != nullptr && !*approved->as_bool();
-  resumed.allowed = status == "resolved" && !refused;
-  return resumed;
+  std::optional<AskedPlace> place = read_asked_id(id);
+  if (!place) {
+    return Error(ErrorCode::kNoQuestion, "there is no interrupt '" + id + "'").with("param", "resume");
+  }
+  // "turn/call/part" is what the server of a running call asks.
+  const bool wants_output = std::ranges::count(place->question, '/') > 1;
+  return Resumed{*std::move(place), answer_in(status, in.find("payload"), wants_output)};
 }
 
-Result<RunPtr> resume_run(const Call& call, const SessionKey& key, const JsonArray& entries) {
-  Engine& engine = *call.services.engine;
-  Resumed last;
+Result<RunPtr> resume_run(const Call& call, const SessionKey& key, const JsonArray& entries, AgUiRun& run) {
+  AskedPlace last;
   for (const Json& entry : entries) {
-    TERTULIA_TRY_AS(last, read_resume(entry));
-    TERTULIA_TRY(engine.answer(key, last.question,
-                               {.choice = last.allowed ? Answer::Choice::kOnce : Answer::Choice::kDeny}));
+    TERTULIA_TRY_AS(Resumed resumed, read_resume(entry));
+    last = std::move(resumed.place);
+    TERTULIA_TRY(answer_asked(call, key, last, std::move(resumed.answer)));
+    run.answered.push_back(last.question);
   }
-  for (const RunningTurn& running : engine.running()) {
-    if (running.turn == last.turn && running.key == key) {
-      return std::make_shared<Run>(engine.watch(key, running.branch, last.turn, last.number));
-    }
-  }
-  TERTULIA_TRY_AS(RunPtr left, attach_to_session(call, key, "default"));
-  if (left) return left;
-  return Error(ErrorCode::kNoTurn, "the turn that was interrupted is over").with("param", "resume");
+  return asking_turn(call, key, last, last.number);
 }
 
 void answer(const CallPtr& call, const RunPtr& run, AgUiRun asked, const Done<Reply>& done) {
@@ -293,9 +317,10 @@ void run_agent(const CallPtr& call, Done<Reply> done) {
   const Result<const JsonArray*> resume = in.array("resume");
   if (!resume) return done(resume.error());
   if (*resume != nullptr && !(*resume)->empty()) {
-    const Result<RunPtr> run = resume_run(*call, *key, **resume);
+    AgUiRun resumed{.thread = *thread, .run = *id, .turn = std::nullopt};
+    const Result<RunPtr> run = resume_run(*call, *key, **resume, resumed);
     if (!run) return done(run.error());
-    return answer(call, *run, {.thread = *thread, .run = *id, .turn = std::nullopt}, done);
+    return answer(call, *run, std::move(resumed), done);
   }
   Result<AgUiRun> run = read_run(*call, in, *key);
   if (!run) return done(std::move(run).error());

@@ -27,7 +27,7 @@ std::string_view code_of(const Problem& problem) {
   const std::string* param = param_of(problem);
   const bool missing = problem.code == name_of(ErrorCode::kNotFound);
   if (missing && param != nullptr && *param == "previous_response_id") return "previous_response_not_found";
-  if (problem.code == name_of(HttpProblem::kTooManyRequests)) return "rate_limit_exceeded";
+  if (problem.code == name_of(ErrorCode::kRateLimited)) return "rate_limit_exceeded";
   return problem.code;
 }
 

@@ -1,6 +1,7 @@
 #include "openai/line_turn.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "openai/assembler.h"
@@ -126,7 +127,7 @@ RunPtr run_line_turn(Services& services, const LineTurn& turn) {
       services.engine->run(turn.agent, turn.input, turn.key.session.text(), turn.options));
 }
 
-Result<RunPtr> attach_to_session(const Call& call, const SessionKey& key, const std::string& model) {
+Result<RunPtr> attach_to_session(const Call& call, const SessionKey& key) {
   Engine& engine = *call.services.engine;
   for (const RunningTurn& running : engine.running()) {
     if (running.key == key) return std::make_shared<Run>(engine.watch(key, running.branch, running.turn));
@@ -134,11 +135,77 @@ Result<RunPtr> attach_to_session(const Call& call, const SessionKey& key, const 
   TERTULIA_TRY_AS(const std::vector<InterruptedTurn> interrupted, engine.interrupted());
   for (const InterruptedTurn& left : interrupted) {
     if (left.key != key) continue;
-    TERTULIA_TRY_AS(const AgentDefinitionPtr agent, find_model(call.services, model));
+    // Tools of a page are not known here; the agent goes on without them.
+    const std::string& name = left.agent.text();
+    TERTULIA_TRY_AS(const AgentDefinitionPtr agent,
+                    find_model(call.services, name.substr(0, name.find('~'))));
     return std::make_shared<Run>(engine.run(
         agent, {}, key.session.text(), {.branch = left.branch, .tenant = key.tenant, .owner = key.owner}));
   }
   return RunPtr();
+}
+
+std::string asked_id(std::string_view question, std::uint64_t number) {
+  return std::string(question) + "/" + std::to_string(number);
+}
+
+std::optional<AskedPlace> read_asked_id(std::string_view id) {
+  const std::size_t first = id.find('/');
+  const std::size_t last = id.rfind('/');
+  if (last == std::string_view::npos || first == last) return std::nullopt;
+  const Result<TurnId> turn = TurnId::parse(id.substr(0, first));
+  AskedPlace place{.turn = {}, .question = std::string(id.substr(0, last))};
+  const char* end = id.data() + id.size();
+  const auto [read, error] = std::from_chars(id.data() + last + 1, end, place.number);
+  if (!turn || error != std::errc() || read != end) return std::nullopt;
+  place.turn = *turn;
+  return place;
+}
+
+void OpenQuestions::take(const Event& event) {
+  number_ = event.number;
+  switch (event.kind) {
+    case EventKind::kPermissionAsked:
+      if (std::ranges::find(answered_, event.call_id) == answered_.end()) asked_[event.index] = event;
+      return;
+    case EventKind::kPermissionGiven:
+    case EventKind::kToolCallResult:
+      asked_.erase(event.index);
+      return;
+    case EventKind::kReset:
+      asked_.clear();
+      return;
+    default:
+      return;
+  }
+}
+
+namespace {
+
+std::optional<RunningTurn> running_turn_of(const Call& call, const SessionKey& key, const TurnId& turn) {
+  for (RunningTurn& running : call.services.engine->running()) {
+    if (running.turn == turn && running.key == key) return std::move(running);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<void> answer_asked(const Call& call, const SessionKey& key, const AskedPlace& place, Answer answer) {
+  Result<void> answered = call.services.engine->answer(key, place.question, std::move(answer));
+  const bool before = !answered && answered.error().code() == ErrorCode::kNoQuestion;
+  if (before && running_turn_of(call, key, place.turn)) return {};
+  return answered;
+}
+
+Result<RunPtr> asking_turn(const Call& call, const SessionKey& key, const AskedPlace& place,
+                           std::optional<std::uint64_t> after) {
+  if (const auto running = running_turn_of(call, key, place.turn)) {
+    return std::make_shared<Run>(call.services.engine->watch(key, running->branch, place.turn, after));
+  }
+  TERTULIA_TRY_AS(RunPtr left, attach_to_session(call, key));
+  if (left) return left;
+  return Error(ErrorCode::kNoTurn, "the turn that asked is over");
 }
 
 void follow_line_turn(Services& services, const LineTurn& turn, const TurnId& id) {

@@ -6,8 +6,13 @@
 // that ends before it.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tertulia/agent/engine.h"
 #include "tertulia/agent/run_options.h"
@@ -34,9 +39,46 @@ Result<LineTurn> read_line_turn(const Call& call, const SessionKey& key, const s
 
 RunPtr run_line_turn(Services& services, const LineTurn& turn);
 
-// The turn that goes on in a session, or that a crash has left: it is taken up again. Null if there is none.
-// Blocks.
-Result<RunPtr> attach_to_session(const Call& call, const SessionKey& key, const std::string& model);
+// The turn that goes on in a session, or that a crash has left: it is taken up again by its agent. Null if
+// there is none. Blocks.
+Result<RunPtr> attach_to_session(const Call& call, const SessionKey& key);
+
+// A question of a turn as pages name it.
+struct AskedPlace {
+  TurnId turn;
+  // As Engine::answer takes it.
+  std::string question;
+  // Where it stands: the page was told the turn up to this event.
+  std::uint64_t number = 0;
+};
+// "TURN/CALL/NUMBER", and what it says; none if it is no id of ours.
+std::string asked_id(std::string_view question, std::uint64_t number);
+std::optional<AskedPlace> read_asked_id(std::string_view id);
+
+// The questions of a turn that nobody has answered yet, as far as its events tell.
+class OpenQuestions {
+ public:
+  // Those in `answered` have been, though the events may not tell of it yet.
+  explicit OpenQuestions(std::vector<std::string> answered = {}) : answered_(std::move(answered)) {}
+
+  void take(const Event& event);
+  bool empty() const { return asked_.empty(); }
+  // By the number of the call that they are about.
+  const std::map<std::uint64_t, Event>& asked() const { return asked_; }
+  // Of the last event that was taken.
+  std::uint64_t number() const { return number_; }
+
+ private:
+  const std::vector<std::string> answered_;
+  std::map<std::uint64_t, Event> asked_;
+  std::uint64_t number_ = 0;
+};
+
+// Answers; an answer that is sent again is fine while the turn goes on. kNoQuestion. Blocks.
+Result<void> answer_asked(const Call& call, const SessionKey& key, const AskedPlace& place, Answer answer);
+// The turn that was asked about, behind event `after`; or the one that a crash has left. kNoTurn. Blocks.
+Result<RunPtr> asking_turn(const Call& call, const SessionKey& key, const AskedPlace& place,
+                           std::optional<std::uint64_t> after);
 
 // Keeps what the turn hands back even if nobody reads it.
 void follow_line_turn(Services& services, const LineTurn& turn, const TurnId& id);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/part_address.h"
 #include "openai/fields.h"
 
 namespace tertulia::server {
@@ -33,6 +34,7 @@ Result<OwnedPart> read_image(const Fields& in) {
   } else {
     TERTULIA_TRY_AS(part.text, in.text("image_url"));
   }
+  TERTULIA_TRY(check_part_address(part.text, in.param("image_url")));
   part.name = media_type_of(part.text, "image/png");
   return part;
 }
@@ -41,7 +43,13 @@ Result<OwnedPart> read_file(const Fields& in) {
   OwnedPart part{.kind = PartKind::kFile};
   TERTULIA_TRY_AS(part.text, in.text_or("file_url", {}));
   if (part.text.empty()) {
+    // Without "data:" it is the bytes in base64, which has no colons.
     TERTULIA_TRY_AS(part.text, in.text_or("file_data", {}));
+    if (part.text.find(':') != std::string::npos) {
+      TERTULIA_TRY(check_part_address(part.text, in.param("file_data")));
+    }
+  } else {
+    TERTULIA_TRY(check_part_address(part.text, in.param("file_url")));
   }
   if (part.text.empty()) return in.unsupported("file_id", "a file needs a file_url or file_data");
   part.name = media_type_of(part.text, "application/octet-stream");

@@ -11,31 +11,38 @@ namespace {
 // An event that is there already is given within the call, so the loop goes round instead of down.
 class EventReader : public std::enable_shared_from_this<EventReader> {
  public:
-  EventReader(RunPtr run, std::function<bool(std::optional<Event>)> take)
-      : run_(std::move(run)), take_(std::move(take)) {}
+  EventReader(RunPtr run, std::function<Wanted(std::optional<Event>)> take, std::function<void()> idle)
+      : run_(std::move(run)), take_(std::move(take)), idle_(std::move(idle)) {}
 
-  void read_on() {
-    while (true) {
+  void read_on(Wanted wanted) {
+    while (wanted != Wanted::kNothing) {
       state_.store(State::kAsked);
       run_->next([self = shared_from_this()](Result<std::optional<Event>> event) {
         self->event_ = event ? *std::move(event) : std::nullopt;
-        if (self->state_.exchange(State::kAnswered) == State::kReturned && self->give()) self->read_on();
+        if (self->state_.exchange(State::kAnswered) == State::kReturned) self->read_on(self->give());
       });
-      if (state_.exchange(State::kReturned) != State::kAnswered) return;
-      if (!give()) return;
+      // What comes to one who has stopped is nobody's.
+      const bool waits = wanted == Wanted::kMore;
+      if (state_.exchange(waits ? State::kReturned : State::kStopped) != State::kAnswered) {
+        if (!waits) idle_();
+        return;
+      }
+      wanted = give();
     }
   }
 
  private:
-  enum class State : std::uint8_t { kAsked, kAnswered, kReturned };
+  enum class State : std::uint8_t { kAsked, kAnswered, kReturned, kStopped };
 
-  bool give() {
+  Wanted give() {
     const bool more = event_.has_value();
-    return take_(std::exchange(event_, std::nullopt)) && more;
+    const Wanted wanted = take_(std::exchange(event_, std::nullopt));
+    return more ? wanted : Wanted::kNothing;
   }
 
   const RunPtr run_;
-  const std::function<bool(std::optional<Event>)> take_;
+  const std::function<Wanted(std::optional<Event>)> take_;
+  const std::function<void()> idle_;
   std::atomic<State> state_{State::kAsked};
   std::optional<Event> event_;
 };
@@ -50,26 +57,31 @@ class TranslatedStream final : public ByteStream, public std::enable_shared_from
     std::string words;
     if (first_) translator_->take(*std::exchange(first_, std::nullopt), words);
     if (!words.empty()) return done(std::move(words));
-    read_events(run_, [self = shared_from_this(), done = std::move(done)](std::optional<Event> event) {
+    const auto take = [self = shared_from_this(), done](const std::optional<Event>& event) {
       if (!event) {
         self->ended_ = true;
         self->translator_->end(self->run_->result(), [self, done](std::string last) {
           done(last.empty() ? std::nullopt : std::optional(std::move(last)));
         });
-        return false;
+        return Wanted::kNothing;
       }
       std::string out;
       self->translator_->take(*event, out);
-      self->ended_ = self->translator_->finished();
-      if (out.empty() && !self->ended_) return true;
+      if (out.empty()) return self->wanted();
       done(std::move(out));
-      return false;
+      return Wanted::kNothing;
+    };
+    read_events_while(run_, take, wanted(), [self = shared_from_this(), done] {
+      self->ended_ = true;
+      done(self->translator_->pause());
     });
   }
 
   std::string_view heartbeat() const override { return translator_->heartbeat(); }
 
  private:
+  Wanted wanted() const { return translator_->pausing() ? Wanted::kIfThere : Wanted::kMore; }
+
   const RunPtr run_;
   std::optional<Event> first_;
   const std::shared_ptr<Translator> translator_;
@@ -107,7 +119,15 @@ void start_run(RunPtr run, Done<StartedRun> done) {
 }
 
 void read_events(RunPtr run, std::function<bool(std::optional<Event>)> take) {
-  std::make_shared<EventReader>(std::move(run), std::move(take))->read_on();
+  const auto all = [take = std::move(take)](std::optional<Event> event) {
+    return take(std::move(event)) ? Wanted::kMore : Wanted::kNothing;
+  };
+  read_events_while(std::move(run), all, Wanted::kMore, [] {});
+}
+
+void read_events_while(RunPtr run, std::function<Wanted(std::optional<Event>)> take, Wanted first,
+                       std::function<void()> idle) {
+  std::make_shared<EventReader>(std::move(run), std::move(take), std::move(idle))->read_on(first);
 }
 
 void read_through(StartedRun started, std::shared_ptr<Translator> translator, std::function<void()> done) {

@@ -1,6 +1,7 @@
 // Reading a run without a thread that waits, and telling it in another protocol.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,6 +36,15 @@ void start_run(RunPtr run, Done<StartedRun> done);
 // threads of the engine, or before this returns.
 void read_events(RunPtr run, std::function<bool(std::optional<Event>)> take);
 
+enum class Wanted : std::uint8_t {
+  kNothing,
+  kMore,
+  kIfThere,  // if nothing is there by now, no more, and `idle` is called
+};
+// The same, as long as it is wanted: `first`, and what `take` says.
+void read_events_while(RunPtr run, std::function<Wanted(std::optional<Event>)> take, Wanted first,
+                       std::function<void()> idle);
+
 // Tells a turn in the words of a protocol.
 class Translator {
  public:
@@ -42,8 +52,10 @@ class Translator {
   virtual void take(const Event& event, std::string& out) = 0;
   // Everything was told. Calls `done` once with the last words, from any thread.
   virtual void end(Result<TurnOutcome> outcome, std::function<void(std::string)> done) = 0;
-  // Nothing more is to be told, though the turn goes on.
-  virtual bool finished() const { return false; }
+  // The turn has asked a person. Unless something is there behind the question, pause() tells it, and that is
+  // all: whoever answers is told the rest.
+  virtual bool pausing() const { return false; }
+  virtual std::string pause() { return {}; }
   virtual std::string_view heartbeat() const;
 };
 

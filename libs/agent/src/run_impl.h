@@ -25,6 +25,7 @@ class Run::Impl {
 
   void next(Done<std::optional<Event>> done);
   Result<TurnOutcome> result();
+  void result(Done<TurnOutcome> done);
   void cancel() { ticket_->cancel(); }
   TurnId turn() const;
   Run again() const { return watching(ticket_, 0, coalesce_); }

@@ -77,6 +77,8 @@ class Run {
   // Waits for the end of the turn. The error says why there is none: kTurnRunning, kModelUnavailable, … A
   // turn that failed on its way and can be resumed is still in the journal of its branch.
   Result<TurnOutcome> result();
+  // The same without blocking, and without reading the events. The Run must live until then.
+  void result(Done<TurnOutcome> done);
 
   // Asks the turn to stop; what it has said is kept. The Run goes on until it has.
   void cancel();

@@ -1,0 +1,42 @@
+// A LiveServer: a process that serves the data, as others on this machine see it who may write into its
+// directory: whoever runs it, and the administrator.
+//
+//   serving.lock       held while it serves; the note says where
+//   backup.ask         the id of a copy that is wanted: the server is told by SIGUSR1
+//   backup-ID          the copy, when it is whole; or backup-ID.failed, which says why there is none
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+#include "tertulia/base/env.h"
+#include "tertulia/base/file_system.h"
+#include "tertulia/base/result.h"
+
+namespace tertulia {
+
+class SqliteStore;
+
+struct LiveServer {
+  pid_t process = 0;
+  std::string url;
+};
+
+// For the server: it serves at `url` for as long as the lock is held.
+Result<std::unique_ptr<FileLock>> note_serving(FileSystem& files, const Path& directory,
+                                               const std::string& url);
+// Makes the copy that was asked for. `store` is null if there is no SQLite, which alone can be copied while
+// others write. Blocks until it is whole.
+void answer_backup(Env& env, const Path& directory, SqliteStore* store);
+
+// For others: who serves this data, if somebody does.
+std::optional<LiveServer> find_live_server(FileSystem& files, const Path& directory);
+// Has the server write a copy of all conversations, and gives the file, which is the caller's. Blocks until
+// it is whole. kNotPermitted if the process is somebody else's; kLocked if another one asks; kClosed if it
+// ended meanwhile; or why it made none.
+Result<Path> ask_for_backup(Env& env, const Path& directory, const LiveServer& server);
+
+}  // namespace tertulia
