@@ -63,10 +63,16 @@ function(tertulia_batch target)
   endif()
 endfunction()
 
-# For targets whose speed is not what their tests wait for.
+# For targets whose speed is not what their tests wait for. Without optimising, most of the time is spent on what is
+# included: twice as many sources share it.
 function(tertulia_quick target)
-  if(TERTULIA_QUICK)
-    target_compile_options(${target} PRIVATE -O0)
+  if(NOT TERTULIA_QUICK)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -O0)
+  if(TERTULIA_BATCH GREATER 1)
+    math(EXPR sources "2 * ${TERTULIA_BATCH}")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${sources})
   endif()
 endfunction()
 

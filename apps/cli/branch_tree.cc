@@ -78,4 +78,21 @@ std::vector<std::string> draw_tree(const std::vector<BranchHead>& branches,
   return TreeDrawing(branches, previews, now, width, out, here).lines();
 }
 
+JsonObject branch_json(const BranchHead& head) {
+  JsonObject json{{"branch", head.id.text()},
+                  {"messages", head.message_count},
+                  {"created_at", iso_time(head.created_at)},
+                  {"last_activity", iso_time(head.last_activity)},
+                  {"label", head.label},
+                  {"description", head.description}};
+  if (head.forked_from) {
+    json.set("forked_from", JsonObject{{"branch", head.forked_from->parent.text()},
+                                       {"at_index", std::uint64_t{head.forked_from->at_index}}});
+  }
+  JsonArray tags;
+  for (const std::string& tag : head.tags) tags.emplace_back(tag);
+  json.set("tags", std::move(tags));
+  return json;
+}
+
 }  // namespace tertulia::cli

@@ -1,4 +1,4 @@
-// The branches of a session, drawn.
+// The branches of a session, drawn, and as JSON.
 //
 //   main ─┬─ 12 messages · 3 min ago · The sum is 30.
 //         ├─ formal ─┬─ after message 4 · 6 messages · 2 h ago
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tertulia/base/json.h"
 #include "tertulia/store/store.h"
 
 #include "output.h"
@@ -21,5 +22,7 @@ namespace tertulia::cli {
 std::vector<std::string> draw_tree(const std::vector<BranchHead>& branches,
                                    const std::map<BranchId, std::string>& previews, Time now,
                                    std::size_t width, const Output& out, std::string_view here = {});
+
+JsonObject branch_json(const BranchHead& head);
 
 }  // namespace tertulia::cli

@@ -49,6 +49,9 @@ void add_backup(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
 void add_explain(CLI::App& app, Context& context);
 void add_memory(CLI::App& app, Context& context);
+// Subcommands of `memory`.
+void add_memory_show(CLI::App& memory, Context& context);
+void add_memory_procedures(CLI::App& memory, Context& context);
 void add_erase(CLI::App& app, Context& context);
 // Subcommands of `sessions`.
 void add_session_life(CLI::App& sessions, Context& context);

@@ -65,4 +65,16 @@ std::string one_line(std::string_view text) {
   return printable(line);
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string shown;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] != '\n' && text[i] != '\t') continue;
+    shown += printable(text.substr(begin, i - begin));
+    if (i < text.size()) shown += text[i];
+    begin = i + 1;
+  }
+  return shown;
+}
+
 }  // namespace tertulia::cli

@@ -21,5 +21,7 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
 std::string bytes_text(std::uint64_t bytes);
 // On one line, with nothing in it that could steer a terminal.
 std::string one_line(std::string_view text);
+// Line ends and tabs pass as they are; nothing else that could steer a terminal does.
+std::string printable_lines(std::string_view text);
 
 }  // namespace tertulia::cli

@@ -112,8 +112,8 @@ void add_character(Keys& keys) {
             "A name of [models], or a provider and a model. Not given: as [model] says.");
   keys.add(
       Setting::strings("tools", agent_plan({}).spec.tools,
-                       "What it may use: calculator, clock, end_conversation, fetch, post, files, process, "
-                       "and mcp.NAME for the tools of a server."),
+                       "What it may use: calculator, clock, end_conversation, memory, fetch, post, files, "
+                       "process, and mcp.NAME for the tools of a server."),
       [](AgentPlan& plan, const SettingValue& value) {
         plan.spec.tools = std::get<std::vector<std::string>>(value);
       });
@@ -201,7 +201,7 @@ void add_memory(Keys& keys) {
   keys.number(kPart, "memory.episodic_delete_days", &MemoryConfig::episodic_delete_days, 1, 36'525,
               "Days for which they are kept at all.");
   keys.flag("memory.episodic_pii_detection", &MemoryConfig::episodic_pii_detection,
-            "Masks personal data before they are kept.");
+            "Masks personal data in what is kept and in what is quoted of them.");
   keys.flag("memory.semantic_enabled", &MemoryConfig::semantic_enabled, "Looks knowledge up.");
   keys.number(kPart, "memory.semantic_top_k", &MemoryConfig::semantic_top_k, 0, 1'000,
               "How many pieces of it.");

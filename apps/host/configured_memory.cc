@@ -63,7 +63,7 @@ Result<std::optional<ConfiguredModel>> memory_model(const Config& config, const 
                                                     const Environment& environment, Env& env) {
   const std::string name = config.string("memory.model");
   if (name.empty()) return std::optional<ConfiguredModel>();
-  auto model = configured_model(plan, name, environment, env);
+  auto model = configured_model(plan.models, name, environment, env);
   if (!model) return std::move(model).error().in("memory.model");
   return std::optional<ConfiguredModel>(*std::move(model));
 }

@@ -1,5 +1,6 @@
 #include "host.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tertulia/base/log.h"
@@ -23,6 +24,8 @@
 namespace tertulia {
 namespace {
 
+constexpr std::string_view kMcpPrefix = "mcp.";
+
 Result<EgressPolicy> egress_of(const Config& config) {
   EgressRules rules;
   rules.allow_hosts = config.strings("tools.fetch.allow");
@@ -44,6 +47,19 @@ Result<ToolPtr> process_of(const Config& config) {
   auto tool = process_tool(std::move(options));
   if (!tool) return std::move(tool).error().in("tools.process");
   return tool;
+}
+
+// The server as its table says. Where that does not say how long a call may be silent, it is as long as a
+// tool of those who use the server may take: so the time in which a person is asked does not count.
+McpConfig mcp_of(const HostPlan& plan, const AgentPlan& agent, const std::string& tool) {
+  McpConfig server = plan.mcp.at(tool.substr(kMcpPrefix.size()));
+  if (server.call_timeout) return server;
+  server.call_timeout = agent.spec.limits.tool_timeout;
+  for (const auto& [name, other] : plan.agents) {
+    if (std::ranges::find(other.spec.tools, tool) != other.spec.tools.end())
+      server.call_timeout = std::max(*server.call_timeout, other.spec.limits.tool_timeout);
+  }
+  return server;
 }
 
 // Puts a tool of ours into the registry, by its name in the configuration.
@@ -82,7 +98,7 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
   host->config_ = config;
   host->options_ = options;
   TERTULIA_TRY_AS(host->plan_, plan_host(config, options.environment, *options.env));
-  host->models_ = std::make_shared<const ModelChoices>(host->plan_, *options.env);
+  host->models_ = std::make_shared<const ModelChoices>(host->plan_, options.environment, *options.env);
   TERTULIA_TRY_AS(ConfiguredStore open, open_configured_store(config, options.need, *options.env));
   host->directory_ = open.directory;
   host->sqlite_ = open.sqlite;
@@ -185,19 +201,20 @@ Result<std::shared_ptr<AgentDefinition>> Host::make_agent(const AgentPlan& plan)
   definition->middleware.insert(definition->middleware.begin(), options_.middleware.begin(),
                                 options_.middleware.end());
   const std::string where = "agent '" + plan.spec.id.text() + "'";
-  auto model = configured_model(plan_, plan.spec.model, options_.environment, *options_.env);
+  auto model = configured_model(plan_.models, plan.spec.model, options_.environment, *options_.env);
   if (!model) return std::move(model).error().in(where);
   definition->model = models_->beside(model->model);
   definition->model_name = model->name;
   if (definition->spec.model.empty()) definition->spec.model = plan_.models.at("").name;
   for (const std::string& tool : plan.spec.tools) {
-    if (tool.starts_with("mcp.")) {
-      const std::string server = tool.substr(4);
-      mcp_->add(plan_.mcp.at(server));
-      mcp_->attach(server, definition->tools);
+    if (tool.starts_with(kMcpPrefix)) {
+      const McpConfig server = mcp_of(plan_, plan, tool);
+      mcp_->add(server);
+      mcp_->attach(server.name, definition->tools);
       continue;
     }
-    auto added = add_tool(*definition->tools, tool, config_, *options_.env);
+    auto added = tool == "memory" ? definition->tools->add(search_memory_tool(memory_, plan.spec))
+                                  : add_tool(*definition->tools, tool, config_, *options_.env);
     if (!added) return std::move(added).error().in(where);
   }
   return definition;
@@ -236,17 +253,17 @@ std::vector<std::string> Host::warnings() const {
   return all;
 }
 
-Result<ConfiguredModel> configured_model(const HostPlan& plan, const std::string& name,
-                                         const Environment& environment, Env& env) {
-  const auto found = plan.models.find(name);
-  if (found != plan.models.end()) return make_model(found->second, env);
+Result<ConfiguredModel> configured_model(const std::map<std::string, ModelConfig>& models,
+                                         const std::string& name, const Environment& environment, Env& env) {
+  const auto found = models.find(name);
+  if (found != models.end()) return make_model(found->second, env);
   ModelConfig config;
   config.name = name;
   config.environment = environment;
   auto model = make_model(config, env);
   if (model || model.error().code() != ErrorCode::kModelNotFound) return model;
   std::vector<std::string> known;
-  for (const auto& [id, each] : plan.models) {
+  for (const auto& [id, each] : models) {
     if (!id.empty()) known.push_back(id);
   }
   if (known.empty()) return model;

@@ -123,8 +123,9 @@ class Host {
   std::unique_ptr<WorkflowDesk> workflows_;
 };
 
-// The model of an agent's `model`: a name of [models], a provider and a model, or "" for [model].
-Result<ConfiguredModel> configured_model(const HostPlan& plan, const std::string& name,
-                                         const Environment& environment, Env& env = real_env());
+// The model of an agent's `model`: a name of `models` ([models]), a provider and a model, or "" for [model].
+Result<ConfiguredModel> configured_model(const std::map<std::string, ModelConfig>& models,
+                                         const std::string& name, const Environment& environment,
+                                         Env& env = real_env());
 
 }  // namespace tertulia

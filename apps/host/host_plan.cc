@@ -238,7 +238,7 @@ class Planner {
 
   void check_agent(AgentPlan& plan, const std::string& prefix, const ConfigNode& node) {
     // The list of models and servers is complete only now.
-    std::vector<std::string> known = {"calculator", "clock", "end_conversation", "fetch",
+    std::vector<std::string> known = {"calculator", "clock", "end_conversation", "memory", "fetch",
                                       "post",       "files", "process"};
     for (const auto& [name, server] : plan_.mcp) known.push_back("mcp." + name);
     std::set<std::string> seen;

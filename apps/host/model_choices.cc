@@ -5,6 +5,8 @@
 
 #include "tertulia/base/nearest.h"
 
+#include "host.h"
+
 namespace tertulia {
 namespace {
 
@@ -17,20 +19,20 @@ class ModelBesideChoices final : public LanguageModel {
       : own_(std::move(own)), choices_(std::move(choices)) {}
 
   ModelInfo info(std::string_view model) const override {
-    if (!model.starts_with(kChosen)) return own_->info(model);
-    const ModelChoice* const chosen = choices_->chosen_by(model);
-    if (chosen == nullptr) return known_model(model);
-    return chosen->made ? chosen->made->model->info(chosen->made->name) : known_model(chosen->model);
+    const std::string_view name = ModelChoices::chosen_name(model);
+    if (name.empty()) return own_->info(model);
+    const Result<ConfiguredModel>& made = choices_->made(name);
+    return made ? made->model->info(made->name) : known_model(name);
   }
 
   void respond(ModelCall call, Done<ModelResponse> done) override {
-    if (!call.request.model.starts_with(kChosen)) return own_->respond(std::move(call), std::move(done));
+    const std::string_view name = ModelChoices::chosen_name(call.request.model);
+    if (name.empty()) return own_->respond(std::move(call), std::move(done));
     // A turn may come back to a configuration that has changed since.
-    const Result<std::string> there = choices_->choose(call.request.model.substr(kChosen.size()));
-    if (!there) return done(there.error());
-    const ConfiguredModel& made = *choices_->chosen_by(*there)->made;
-    call.request.model = made.name;
-    made.model->respond(std::move(call), std::move(done));
+    const Result<ConfiguredModel>& made = choices_->made(name);
+    if (!made) return done(made.error());
+    call.request.model = made->name;
+    made->model->respond(std::move(call), std::move(done));
   }
 
  private:
@@ -38,9 +40,26 @@ class ModelBesideChoices final : public LanguageModel {
   const std::shared_ptr<const ModelChoices> choices_;
 };
 
+class ModelAskedAs final : public LanguageModel {
+ public:
+  ModelAskedAs(std::shared_ptr<LanguageModel> model, std::string name)
+      : model_(std::move(model)), name_(std::move(name)) {}
+
+  ModelInfo info(std::string_view /*model*/) const override { return model_->info(name_); }
+  void respond(ModelCall call, Done<ModelResponse> done) override {
+    call.request.model = name_;
+    model_->respond(std::move(call), std::move(done));
+  }
+
+ private:
+  const std::shared_ptr<LanguageModel> model_;
+  const std::string name_;
+};
+
 }  // namespace
 
-ModelChoices::ModelChoices(const HostPlan& plan, Env& env) {
+ModelChoices::ModelChoices(const HostPlan& plan, const Environment& environment, Env& env)
+    : models_(plan.models), environment_(environment), env_(env) {
   for (const auto& [name, config] : plan.models) {
     if (name.empty()) continue;
     Result<ModelName> parsed = parse_model_name(config.name);
@@ -62,15 +81,12 @@ const ModelChoice* ModelChoices::find(std::string_view name) const {
   return found == all_.end() ? nullptr : &*found;
 }
 
-const ModelChoice* ModelChoices::chosen_by(std::string_view model_name) const {
-  return model_name.starts_with(kChosen) ? find(model_name.substr(kChosen.size())) : nullptr;
+std::string_view ModelChoices::chosen_name(std::string_view model_name) {
+  return model_name.starts_with(kChosen) ? model_name.substr(kChosen.size()) : std::string_view();
 }
 
 Result<std::string> ModelChoices::choose(std::string_view name) const {
-  if (const ModelChoice* const choice = find(name)) {
-    if (!choice->made) return Error(choice->made.error()).in("model '" + choice->name + "'");
-    return std::string(kChosen) + choice->name;
-  }
+  if (find(name) != nullptr) return choose_any(name);
   std::vector<std::string> known;
   for (const ModelChoice& choice : all_) known.push_back(choice.name);
   return Error(ErrorCode::kModelNotFound, "there is no model '" + std::string(name.substr(0, 80)) + "'" +
@@ -80,9 +96,32 @@ Result<std::string> ModelChoices::choose(std::string_view name) const {
       .with("known", std::move(known));
 }
 
+Result<std::string> ModelChoices::choose_any(std::string_view name) const {
+  const Result<ConfiguredModel>& there = made(name);
+  if (!there) return there.error();
+  return std::string(kChosen) + std::string(name);
+}
+
+const Result<ConfiguredModel>& ModelChoices::made(std::string_view name) const {
+  MutexLock lock(mutex_);
+  const auto found = made_.find(name);
+  if (found != made_.end()) return found->second;
+  const std::string key(name);
+  if (const ModelChoice* const choice = find(name)) {
+    Result<ConfiguredModel> there = choice->made;
+    if (!there) there = std::move(there).error().in("model '" + key + "'");
+    return made_.emplace(key, std::move(there)).first->second;
+  }
+  return made_.emplace(key, configured_model(models_, key, environment_, env_)).first->second;
+}
+
 std::shared_ptr<LanguageModel> ModelChoices::beside(std::shared_ptr<LanguageModel> own) const {
-  if (all_.empty()) return own;
   return std::make_shared<ModelBesideChoices>(std::move(own), shared_from_this());
+}
+
+std::shared_ptr<LanguageModel> ModelChoices::always(std::shared_ptr<LanguageModel> model,
+                                                    std::string model_name) {
+  return std::make_shared<ModelAskedAs>(std::move(model), std::move(model_name));
 }
 
 }  // namespace tertulia

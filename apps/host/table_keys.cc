@@ -40,7 +40,7 @@ const std::vector<McpKey>& mcp_keys() {
       {"timeout", "a duration such as \"30s\"", "\"30s\"",
        "Of connecting, and of requests that are no tool calls."},
       {"call_timeout", "a duration such as \"30s\"", "",
-       "The longest silence of a tool call. Not given: as the agent's limits say."},
+       "The longest silence of a tool call. Not given: the tool_timeout of the agents that use it."},
       {"max_restarts", "a whole number from 0 to 1000", "5",
        "How often in a row a connection may fail before it is given up."},
       {"tools", "a list of texts", "", "The tools that agents may see. Not given: all."},

@@ -26,6 +26,14 @@ function measure(command, show = all) {
   return figures;
 }
 
+// Whole turns of an agent a second, with an instant model and a tool: {one, many}.
+function agentRates() {
+  const child = spawnSync(path.join(root, 'build/release/bin/bench_agent'), [work, 'rates'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], timeout: 60_000 });
+  const lines = (child.stdout ?? '').split('\n').filter((one) => one.startsWith('{')).map((one) => JSON.parse(one));
+  const rate = (name) => lines.find((line) => line.figure === name)?.value ?? Number.NaN;
+  return { turns_per_second: rate('agent turns, one session'), turns_per_second_64: rate('agent turns, 64 sessions') };
+}
+
 function print(figure, value, unit, goal, against) {
   console.log(JSON.stringify({ figure, value, unit, goal, against }));
 }
@@ -49,9 +57,12 @@ try {
     ['LangGraph.js, SQLite', 'langgraph'],
     ['Mastra, libsql', 'mastra'],
   ]) {
+    // Beside the rival that runs an agent's loop: ours with its own, and everything it promises.
+    const agents = program === 'langgraph' ? [agentRates()] : [];
     const figures = measure(['node', path.join(here, `${program}.mjs`), ...words]);
+    if (agents.length > 0) agents.push(agentRates());
     ours.push(measure(own, false));
-    rivals.push({ name, product: program !== 'openai_agents' && !words.includes('--plain'), figures, ours: ours.slice(-2) });
+    rivals.push({ name, product: program !== 'openai_agents' && !words.includes('--plain'), figures, ours: ours.slice(-2), agents });
   }
 } finally {
   fs.rmSync(work, { recursive: true, force: true });
@@ -66,11 +77,11 @@ if (all) {
 
 // How many times better ours is than `rival`, or than the best product that is as durable. The Agents SDK brings no durable
 // session for JavaScript: what stands there is our own, bare rows on better-sqlite3, a limit rather than a rival.
-function ratio(figure, what, goal, rival) {
+function ratio(figure, what, goal, rival, ours = 'ours') {
   const meant = (one) => (rival ? one.name.startsWith(rival) : one.product);
   const compared = rivals.filter((one) => what in one.figures && meant(one)).map((one) => {
     const theirs = one.figures[what];
-    const own = one.ours.reduce((sum, run) => sum + run[what], 0) / one.ours.length;
+    const own = one[ours].reduce((sum, run) => sum + run[what], 0) / one[ours].length;
     return { name: one.name, theirs, own, times: what.startsWith('turns_per_second') ? own / theirs : theirs / own };
   });
   if (compared.length === 0) return print(`rivals.${figure}`, null, 'times', goal, `${rival ?? 'no rival'} could not be measured`);
@@ -84,6 +95,8 @@ ratio('turns_one_session_langgraph', 'turns_per_second', '>= 20', 'LangGraph');
 ratio('turns_one_session_best', 'turns_per_second', '');
 ratio('turns_64_sessions_best', 'turns_per_second_64', '>= 10');
 ratio('turns_64_sessions_bare_rows', 'turns_per_second_64', '>= 10', 'Agents SDK');
+ratio('agent_one_session_langgraph', 'turns_per_second', '>= 15', 'LangGraph', 'agents');
+ratio('agent_64_sessions_langgraph', 'turns_per_second_64', '>= 80', 'LangGraph', 'agents');
 ratio('bytes_per_turn_langgraph', 'bytes_per_turn', '', 'LangGraph');
 ratio('bytes_per_turn_best', 'bytes_per_turn', '');
 ratio('load_10000_langgraph', 'load_10000_messages', '>= 50', 'LangGraph');

@@ -59,11 +59,15 @@ void one_session(const Path& directory) {
 
 void many_sessions(const Path& directory) {
   const std::unique_ptr<SqliteStore> store = open_sqlite_store(real_env(), directory).value();
-  for (std::size_t i = 0; i < 64; ++i) create(*store, key_of(i));
+  std::vector<Revision> seen;
+  for (std::size_t i = 0; i < 64; ++i) {
+    create(*store, key_of(i));
+    seen.push_back(bench::fill(*store, key_of(i), Revision{1}, 50));
+  }
   const auto start = SteadyClock::now();
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < 64; ++i) {
-    threads.emplace_back([&store, i] { grow(*store, key_of(i), Revision{1}, 100); });
+    threads.emplace_back([&store, i, from = seen[i]] { grow(*store, key_of(i), from, 100); });
   }
   for (std::thread& thread : threads) thread.join();
   print("turns_per_second_64", 6400 / seconds_since(start), "1/s");

@@ -1,7 +1,8 @@
 // The SQLite store against the disk it stands on, with the turn of support/turns.h. Ratios are measured in
 // one run, in rounds that alternate with what they are compared to.
 //
-//   bench_store [directory]      a directory on the disk to measure; the current one by default
+//   bench_store [directory [part…]]   a directory on the disk to measure; the current one by default. Parts:
+//                                     writing, bytes, length, forks, reading, listing; all by default
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -258,19 +259,24 @@ void bench_listing(const Path& root) {
   print_figure("store.sqlite.list_50_of_100000", seconds * 1e3, "ms", "< 2", "latest activity first");
 }
 
-void run(const Path& where) {
+void run(const Path& where, const std::vector<std::string>& parts) {
   const Path root = where / ("tertulia-bench-" + std::to_string(::getpid()));
   std::filesystem::create_directories(root);
-  bench_writing(root);
-  bench_bytes(root);
-  bench_length(root);
-  bench_forks(root);
-  bench_reading(root);
-  bench_listing(root);
+  const auto wanted = [&](const char* part) {
+    return parts.empty() || std::ranges::find(parts, part) != parts.end();
+  };
+  if (wanted("writing")) bench_writing(root);
+  if (wanted("bytes")) bench_bytes(root);
+  if (wanted("length")) bench_length(root);
+  if (wanted("forks")) bench_forks(root);
+  if (wanted("reading")) bench_reading(root);
+  if (wanted("listing")) bench_listing(root);
   std::filesystem::remove_all(root);
 }
 
 }  // namespace
 }  // namespace tertulia
 
-int main(int argc, char** argv) { tertulia::run(argc > 1 ? argv[1] : "."); }
+int main(int argc, char** argv) {
+  tertulia::run(argc > 1 ? argv[1] : ".", {argv + std::min(argc, 2), argv + argc});
+}

@@ -56,6 +56,9 @@ test('A model that is not there, has no key, or is named twice is refused before
   equal((await turn(server, 502, { session: 's', message: 'x', model: 'dear' })).error.code, 'model_key');
   equal((await turn(server, 400, { session: 's', message: 'x', model: 'fast', options: { model: 'm2' } })).error.code, 'duplicate_key');
   equal((await turn(server, 400, { session: 's', message: 'x', model: 7 })).error.code, 'wrong_type');
+  // What the program itself writes down for a choice is no name of a model.
+  equal((await turn(server, 400, { session: 's', message: 'x', options: { model: 'models.fast' } })).error.code, 'out_of_range');
+  equal((await turn(server, 400, { session: 's', message: 'x', options: { model: 'models.offline' } })).error.code, 'out_of_range');
   await server.expect(404, 'GET', '/api/v1/sessions/s');
   equal(asked, { own: [], fast: [] });
 });

@@ -232,6 +232,19 @@ export default {
     await page.locator('.tool-text', { hasText: 'Result' }).getByText('accept Monday 4').waitFor();
   },
 
+  async 'people are asked about one tool after the other, and those behind it are not said to run'({ base, model, window }) {
+    const page = await (await window()).tab();
+    const sum = (expression) => ({ name: 'calculator', arguments: { expression } });
+    model.plan({ calls: [sum('1+1'), sum('2+2')] }, 'Two and four.');
+    await open(page, base);
+    await say(page, 'Two sums');
+    await page.getByRole('button', { name: 'Allow once' }).waitFor();
+    assert.deepEqual(await page.locator('.tool-state').allInnerTexts(), ['waits for you', 'waits']);
+    await page.getByRole('button', { name: 'Always allow' }).click();
+    await answered(page, 'Two and four.');
+    assert.deepEqual(await page.locator('.tool').evaluateAll((cards) => cards.map((card) => card.dataset.state)), ['ok', 'ok']);
+  },
+
   async 'a denied tool does not run, and the answer goes on'({ base, model, window }) {
     const page = await (await window()).tab();
     model.plan({ calls: [{ name: 'calculator', arguments: { expression: '6*7' } }] }, 'Then not.');
@@ -295,15 +308,15 @@ export default {
     await list.getByRole('searchbox').fill('boat');
     await list.getByRole('link', { name: 'About gardens' }).waitFor({ state: 'detached' });
     await list.getByRole('button', { name: 'More for About boats' }).click();
-    await again.getByRole('menuitem', { name: 'Rename' }).press('Enter');
+    await again.getByRole('menuitem', { name: 'Rename' }).click();
     await again.getByRole('textbox', { name: 'Name of the conversation' }).fill('All about boats');
     await again.keyboard.press('Enter');
     await list.getByRole('link', { name: 'All about boats' }).waitFor();
     await list.getByRole('button', { name: 'More for All about boats' }).click();
-    await again.getByRole('menuitem', { name: 'Pin' }).press('Enter');
+    await again.getByRole('menuitem', { name: 'Pin' }).click();
     await list.getByRole('region', { name: 'Pinned' }).waitFor();
     await list.getByRole('button', { name: 'More for All about boats' }).click();
-    await again.getByRole('menuitem', { name: 'Delete' }).press('Enter');
+    await again.getByRole('menuitem', { name: 'Delete' }).click();
     await again.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await list.getByText('Nothing is called').waitFor();
     await list.getByRole('searchbox').fill('');

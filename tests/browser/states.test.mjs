@@ -165,6 +165,25 @@ const tests = {
     await page.locator('.answer.live').waitFor({ state: 'detached' });
     assert.ok((await fromEnd()) > 200);
   },
+
+  async 'the end of a conversation stays in sight when something takes room below it'({ base, model, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    for (const answer of ['Short.', `${'Some words.\n\n'.repeat(12)}Long.`, 'Last.']) {
+      model.plan(answer);
+      await say(page, 'Talk');
+      await answered(page, answer.slice(-5));
+    }
+    // Line by line, so that it is now as much as one message takes and now less.
+    for (let lines = 1; lines <= 6; ++lines) {
+      const before = await page.locator('.thread').evaluate((box) => box.clientHeight);
+      await page.getByRole('textbox', { name: 'Message', exact: true }).fill('line\n'.repeat(lines));
+      await page.waitForFunction((height) => {
+        const box = document.querySelector('.thread');
+        return box.clientHeight < height && box.scrollHeight - box.scrollTop - box.clientHeight < 2;
+      }, before);
+    }
+  },
 };
 
 export default tests;

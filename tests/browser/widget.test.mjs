@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import { judge } from './judge.mjs';
 
 // A page of somebody else, on an origin of its own.
@@ -13,12 +16,17 @@ async function hostPage(world, body) {
 }
 
 const listed = (world) => `[server]\norigins = ["http://127.0.0.1:${world.hostPort}"]\n`;
+const path = (name) => fileURLToPath(new URL(name, import.meta.url));
+// Goes on where the table of the agent ends.
+const kDesk = (world) => `tools = ["mcp.desk"]\n[mcp.desk]\ncommand = "${process.execPath}"\nargs = ["${path('../support/asking_mcp_server.mjs')}"]\n${listed(world)}`;
 const kLocked = (world) => `${listed(world)}key_required = true\n`;
 export const settings = {
   'a visitor with a token that the host asked for talks as that user, and nobody else does': kLocked,
   'a widget on a listed origin talks, is remembered, and tells its host': listed,
   'a host themes the widget, gives it the whole page, and speaks through it': listed,
   'a session that the host names is the same in every browser': listed,
+  'what a tool wants to know is asked of the visitor, and failures are told in words that are for them': kDesk,
+  'the example of a host page works on an origin of its own, with a token for each visitor': kLocked,
 };
 
 const kEvents = `<script>window.heard = []; for (const name of ['ready', 'open', 'message', 'answer', 'error', 'close'])
@@ -117,8 +125,8 @@ export default {
     const page = await (await window()).tab();
     await page.goto(host.address);
     await page.getByRole('alert').waitFor();
+    // Whoever was turned away is let in with a good one.
     await page.evaluate((good) => document.querySelector('tertulia-chat').setAttribute('token', good), token);
-    await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('Hello! How can I help?').waitFor();
     await page.getByRole('textbox', { name: 'Message' }).fill('It is Ana');
     await page.keyboard.press('Enter');
@@ -127,6 +135,54 @@ export default {
     assert.deepEqual((await of('ana')).map(({ metadata }) => metadata.title), ['It is Ana']);
     assert.deepEqual(await of('ben'), []);
     host.close();
+  },
+
+  async 'what a tool wants to know is asked of the visitor, and failures are told in words that are for them'({ world, base, model, window }) {
+    const host = await hostPage(world, `${kEvents}<script src="${base}/widget.js"></script><tertulia-chat mode="inline" heading="Desk"></tertulia-chat>`);
+    const page = await (await window()).tab();
+    await page.goto(host.address);
+    const panel = page.getByRole('region', { name: 'Desk' });
+    const field = panel.getByRole('textbox', { name: 'Message' });
+    await panel.getByText('Hello!').waitFor();
+    model.plan({ calls: [{ name: 'desk__book', arguments: {} }] }, 'It is booked.');
+    await field.fill('Book a table');
+    await page.keyboard.press('Enter');
+    await panel.getByRole('group', { name: 'May desk__book run?' }).getByRole('button', { name: 'Allow' }).click();
+    const form = panel.getByRole('form', { name: 'desk__book wants to know something' });
+    await form.getByLabel('day').fill('Monday');
+    await form.getByLabel('people').fill('4');
+    await judge(page, 'wanted');
+    await form.getByRole('button', { name: 'Answer', exact: true }).click();
+    await panel.getByText('It is booked.').waitFor();
+    assert.match(JSON.stringify(model.asked.at(-1).messages), /accept Monday 4/);
+    model.plan({ status: 401 });
+    await field.fill('And another');
+    await page.keyboard.press('Enter');
+    await panel.getByRole('alert').getByText('There is no answer just now.').waitFor();
+    await page.waitForFunction(() => window.heard.includes('error'));
+    await panel.getByRole('button', { name: 'Try again' }).click();
+    await panel.getByText('You said: And another').waitFor();
+    host.close();
+  },
+
+  async 'the example of a host page works on an origin of its own, with a token for each visitor'({ world, base, window }) {
+    const { key } = world.run('keys', 'create', '--name', 'host', '--access', 'write');
+    const host = spawn(process.execPath, [path('../../examples/widget/host.mjs'), '--server', base, '--port', String(world.hostPort)], { env: { PATH: process.env.PATH, TERTULIA_API_KEY: key } });
+    try {
+      await once(host.stdout, 'data');
+      const page = await (await window()).tab();
+      await page.goto(`http://127.0.0.1:${world.hostPort}/`);
+      const panel = page.getByRole('region', { name: 'Ask the house' });
+      await panel.getByText('Bom dia!').waitFor();
+      await page.getByRole('button', { name: 'Is there a room in May?' }).click();
+      await panel.getByText('You said: Is there a room in May?').waitFor();
+      await page.locator('#heard', { hasText: 'answer You said' }).waitFor();
+      await judge(page, 'host');
+      await page.getByRole('button', { name: 'Open chat' }).click();
+      await page.getByRole('dialog', { name: 'Casa Alfama' }).getByText('Hello!').waitFor();
+    } finally {
+      host.kill();
+    }
   },
 
   async 'a widget on an origin that is not listed is refused'({ world, base, window }) {

@@ -66,6 +66,8 @@ const tests = {
     assert.deepEqual(await said(page), ['Porto is old.', 'Well said.']);
     await page.getByRole('button', { name: 'Open it as a conversation' }).click();
     await answered(page, 'Well said.');
+    // Who said what is told there, too.
+    assert.deepEqual(await page.locator('.answer .speaker').allInnerTexts(), ['writer', 'critic']);
   },
 
   async 'a question is answered in place, and the other tab sees it'({ base, model, window }) {

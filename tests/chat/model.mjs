@@ -20,7 +20,7 @@ export async function startModel(replies) {
     request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', async () => {
       const body = JSON.parse(Buffer.concat(chunks).toString());
-      requests.push(body);
+      requests.push({ ...body, path: request.url });
       const textOf = (message) => typeof message.content === 'string' ? message.content
         : (message.content ?? []).map((part) => part.text ?? '').join('');
       const lastUser = body.messages.map((m) => m.role).lastIndexOf('user');

@@ -51,6 +51,10 @@ const replies = {
     then: [{ text: ['One of two was done.'] }],
   },
   'Book a table': { first: [{ call: ['desk__book', {}] }], then: [{ text: ['It is booked.'] }] },
+  'Write a lot': {
+    first: [{ call: ['write_file', { path: 'long.txt', content: [...Array(40).keys()].map((i) => `line ${i + 1}`).join('\n') }] }],
+    then: [{ text: ['It is long.'] }],
+  },
   'Tell a story': { first: [{ text: ['Once upon', ' a time'] }, { hold: 'the story' }, { text: [' it ended.'] }] },
   'Count slowly': { first: [{ call: ['run_program', { program: 'sleep', arguments: ['3600'] }] }], then: [{ text: ['It is over.'] }] },
 };
@@ -75,6 +79,11 @@ class World {
 provider = "openai-compatible"
 model = "test"
 base_url = "${model.url}"
+[models.other]
+provider = "openai-compatible"
+model = "other-1"
+takes = "images"
+base_url = "${model.url}/other"
 [tools.files]
 root = "work"
 [tools.process]
@@ -193,6 +202,7 @@ const stories = {
     chat.say('Write it down');
     compare('permission_prompt', await chat.until('never'));
     chat.key('q');                       // no such choice: nothing happens
+    chat.key('Up');                      // begins with an escape, and is none
     chat.key('y');
     compare('tool_finished', await chat.until(said('It is written down.')));
     assert.equal(readFileSync(join(world.home, 'work/plan.txt'), 'utf8'), 'Porto\nRibeira');
@@ -205,6 +215,24 @@ const stories = {
     await chat.until((text) => said('One of two was done.')(text) && text.split('One of two').length > 2);
     chat.say('/tools');
     compare('tools', (await chat.until(/write_file +unsafe +deny[^]*\n›$/)).split('› /tools\n')[1]);
+  },
+
+  async what_is_asked_about_can_be_seen_whole(world) {
+    for (const [session, words] of [['whole', []], ['whole-plainly', ['--no-color']]]) {
+      const chat = world.chat(['--session', session, ...words], { rows: 20 });
+      await chat.until(/\n›$/);
+      chat.say('Write a lot');
+      const asked = await chat.until(/line 11\n +… and 2\d\d bytes more: v shows all\n.*never/);
+      assert.doesNotMatch(asked, /line 12/);
+      if (session === 'whole') compare('long_question', asked);
+      chat.key('v');
+      await chat.until((text) => /line 12/.test(chat.history()) && /line 40[^]*never/.test(text));
+      chat.key('n');
+      await chat.until(said('It is long.'));
+      assert.ok(!existsSync(join(world.home, 'work/long.txt')));
+      chat.key('C-d');
+      await chat.until('[exit 0]');
+    }
   },
 
   async what_a_server_wants_to_know_is_typed(world) {
@@ -269,6 +297,8 @@ const stories = {
     await chat.until('[exit 0]');
     const state = JSON.parse((await world.pipe(['sessions', 'show', 'tree', '--json'])).out);
     assert.equal(JSON.stringify(state).includes('user_closed'), true, 'the session says who closed it');
+    const episodes = await world.pipe(['memory', 'episodes', '--json']);
+    assert.match(episodes.out, /"tree"[^]*user_closed/, 'what was said became an episode');
   },
 
   async the_first_turn_can_be_tried_again(world) {
@@ -278,6 +308,38 @@ const stories = {
     await chat.until(said('You said: one'));
     chat.say('/retry');
     await chat.until((text) => text.includes('retry-1') && text.split('You said: one').length > 2 && ready.test(text));
+  },
+
+  async a_picture_goes_with_the_message_when_it_is_tried_again(world) {
+    writeFileSync(join(world.home, 'a dot.png'), Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'));
+    const chat = world.chat(['--session', 'picture', '--model', 'other']);
+    await chat.until(/\n›$/);
+    chat.say(`/attach "${join(world.home, 'a dot.png')}"`);
+    await chat.until(/with a dot\.png[^]*\n›$/);
+    chat.say('Look');
+    await chat.until(said('You said: Look'));
+    chat.say('/retry');
+    await chat.until((text) => text.includes('retry-1') && text.split('You said: Look').length > 2 && ready.test(text));
+    const [first, again] = world.model.requests.map((request) => JSON.stringify(request.messages.at(-1)));
+    assert.match(first, /image_url/);
+    assert.equal(again, first);
+  },
+
+  async a_model_that_was_chosen_is_kept_over_a_crash(world) {
+    const chat = world.chat(['--session', 'chosen', '--model', 'other']);
+    await chat.until(/chosen · main · other[^]*\n›$/);
+    chat.say('Tell a story');
+    await chat.until('Once upon a time');
+    const busy = await world.pipe(['turns']);
+    process.kill(Number(busy.err.match(/process (\d+)/)[1]), 'SIGKILL');
+    await chat.until('[exit 137]');
+    world.model.release('the story');
+    const resumed = await world.pipe(['resume', '--session', 'chosen']);
+    assert.match(resumed.out, /Once upon a time it ended\./);
+    assert.deepEqual(world.model.requests.map((request) => `${request.path} ${request.model}`), Array(2).fill('/v1/other/chat/completions other-1'));
+    const wrong = await world.pipe(['chat', '--session', 'chosen', '--model', 'otter', 'hi']);
+    assert.equal(wrong.code, 66);
+    assert.match(wrong.err, /did you mean 'other'/);
   },
 
   async without_colour_it_is_plain_text(world) {
@@ -382,6 +444,8 @@ const stories = {
     const questions = await world.pipe(['approve', '--json']);
     const question = JSON.parse(questions.out);
     assert.equal(question.tool, 'write_file');
+    assert.match((await world.pipe(['approve', question.id.slice(0, 20)])).out,
+      /May write_file run\? It is unsafe\.\n {6}path +plan\.txt\n {6}content +Porto\n +Ribeira\nsession away, branch main, asked just now, expires in \d min/);
     const early = await world.pipe(['resume', '--session', 'away']);
     assert.equal(early.code, 77, early.err);
     assert.match(early.err, /tertulia approve/);

@@ -59,7 +59,10 @@ class ChatLoop {
   }
 
  private:
-  void dim(const std::string& text) const { out_.line(out_.styled(Style::kDim, text)); }
+  void dim(const std::string& text) const {
+    for (const std::string& line : fold_words(text, screen_size().columns - 1))
+      out_.line(out_.styled(Style::kDim, line));
+  }
 
   void greet() const {
     out_.line(out_.styled(Style::kBold, "tertulia ") +
@@ -154,9 +157,11 @@ class ChatLoop {
       return true;
     }
     if (outcome->entered) show_last_turn();
-    if (outcome->say) {
-      out_.line(out_.styled(Style::kAccent, "› ") + one_line(*outcome->say));
-      say(*outcome->say);
+    if (outcome->say_again) {
+      out_.line(out_.styled(Style::kAccent, "› ") +
+                fit(preview(*outcome->say_again), screen_size().columns - 4));
+      out_.line("");
+      show_result(follow(talk_.say_again(*outcome->say_again)));
     }
     return !outcome->leave;
   }

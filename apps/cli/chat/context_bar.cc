@@ -102,8 +102,9 @@ std::vector<std::string> draw_context(const Receipt& receipt, std::size_t width,
     lines.push_back("  " + out.styled(Style::kDim, "- " + line));
   lines.push_back(
       out.styled(Style::kDim, "  " + with_commas(total) + " of " + counted(number(receipt.budget), "token") +
-                                  " · " + one_line(receipt.model) + " · counted by " +
-                                  one_line(receipt.tokenizer) + (receipt.exact ? "" : " (an estimate)") +
+                                  " · " + one_line(receipt.model) + " · " +
+                                  (receipt.exact ? "counted by " + one_line(receipt.tokenizer)
+                                                 : std::string("estimated, its tokenizer is not known")) +
                                   " · model call " + std::to_string(receipt.iteration + 1)));
   return lines;
 }

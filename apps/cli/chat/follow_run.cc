@@ -113,7 +113,7 @@ struct Choice {
   Answer::Choice choice;
   std::string_view words;
 };
-constexpr Choice kChoices[] = {
+constexpr Choice kPromptChoices[] = {
     {'y', Answer::Choice::kOnce, "allowed once"},
     {'n', Answer::Choice::kDeny, "denied"},
     {'a', Answer::Choice::kAlways, "always allowed in this session"},
@@ -209,9 +209,10 @@ class Follower {
     if (!key) return;
     const bool is_enter = *key == '\r' || *key == '\n';
     if (is_enter && answered_ && std::chrono::steady_clock::now() - *answered_ < kStrayEnter) return;
+    if ((*key | 0x20) == 'v') return view_.show_all();
     // Enter, Escape and Ctrl-D are a no, which is what a terminal that has gone away says too.
     const char meant = is_enter || *key == '\x1b' || *key == '\4' ? 'n' : *key;
-    for (const Choice& choice : kChoices) {
+    for (const Choice& choice : kPromptChoices) {
       if (choice.key != (meant | 0x20)) continue;
       return give({.choice = choice.choice}, choice.words);
     }

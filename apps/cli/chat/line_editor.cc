@@ -22,6 +22,9 @@ namespace {
 constexpr int kRemembered = 1'000;
 // Around colours in a prompt, so that they are not counted as columns.
 constexpr char kLiteral = '\1';
+constexpr char kEndOfInput = '\4';
+// How long the rest of a key may be behind its escape, over a slow connection.
+constexpr int kSequenceMs = 50;
 
 const char* const kPasteOn = "\x1b[?2004h";
 const char* const kPasteOff = "\x1b[?2004l";
@@ -216,13 +219,37 @@ QuietKeyboard::~QuietKeyboard() {
 
 void QuietKeyboard::forget() { ::tcflush(STDIN_FILENO, TCIFLUSH); }
 
-std::optional<char> QuietKeyboard::key() {
+namespace {
+
+// A byte of the keyboard within this time.
+std::optional<char> next_byte(int wait_ms) {
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-  if (::poll(&input, 1, 0) <= 0) return std::nullopt;
+  if (::poll(&input, 1, wait_ms) <= 0) return std::nullopt;
   char c = 0;
   const ssize_t size = ::read(STDIN_FILENO, &c, 1);
   if (size == 1) return c;
-  return size == 0 && (input.revents & POLLHUP) != 0 ? std::optional<char>('\4') : std::nullopt;
+  return size == 0 && (input.revents & POLLHUP) != 0 ? std::optional<char>(kEndOfInput) : std::nullopt;
+}
+
+// Behind an escape: passes over the rest of an arrow, a function key or an Alt. False if there is none, and
+// the escape is a key of its own.
+bool pass_over_sequence() {
+  const std::optional<char> second = next_byte(kSequenceMs);
+  if (!second || *second == kEndOfInput) return false;
+  if (*second != '[' && *second != 'O') return true;
+  while (const std::optional<char> more = next_byte(kSequenceMs)) {
+    if (*more >= '@' && *more <= '~') break;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<char> QuietKeyboard::key() {
+  while (true) {
+    const std::optional<char> c = next_byte(0);
+    if (!c || *c != '\x1b' || !pass_over_sequence()) return c;
+  }
 }
 
 }  // namespace tertulia::cli

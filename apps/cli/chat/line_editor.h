@@ -52,7 +52,8 @@ class QuietKeyboard {
 
   // What was typed until now is thrown away, so that nothing is answered by accident.
   static void forget();
-  // A key that waits; none if there is none, 4 (Ctrl-D) at the end of the input.
+  // A key that waits; none if there is none, 4 (Ctrl-D) at the end of the input. Arrows and the like, which
+  // begin with an escape, are passed over: nobody means Escape by them.
   static std::optional<char> key();
 };
 

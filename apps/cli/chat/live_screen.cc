@@ -31,6 +31,26 @@ std::size_t shown_width(std::string_view line) {
   return display_width(plain);
 }
 
+std::vector<std::string> fold_words(std::string_view text, std::size_t columns, std::size_t indent) {
+  std::vector<std::string> lines;
+  std::string line;
+  while (!text.empty()) {
+    // A word with the spaces before it.
+    const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const bool fits = shown_width(line) + shown_width(text.substr(0, end)) <= columns;
+    if (!fits && !line.empty()) {
+      lines.push_back(std::exchange(line, std::string(indent, ' ')));
+      line += text.substr(begin, end - begin);
+    } else {
+      line += text.substr(0, end);
+    }
+    text.remove_prefix(end);
+  }
+  lines.push_back(std::move(line));
+  return lines;
+}
+
 // A line that fills the last column leaves the cursor in a place that terminals do not agree on.
 std::size_t LiveScreen::width() const { return std::min(kReadable, screen_size().columns - 1); }
 

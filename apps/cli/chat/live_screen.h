@@ -45,4 +45,7 @@ class LiveScreen {
 // The columns a line takes, without its colours.
 std::size_t shown_width(std::string_view line);
 
+// A sentence in lines of so many columns, folded between its words; all but the first are indented.
+std::vector<std::string> fold_words(std::string_view text, std::size_t columns, std::size_t indent = 0);
+
 }  // namespace tertulia::cli

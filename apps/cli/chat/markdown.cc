@@ -9,6 +9,7 @@
 #include "tertulia/base/printable.h"
 #include "tertulia/base/utf8.h"
 
+#include "live_screen.h"
 #include "output.h"
 
 namespace tertulia::cli {
@@ -88,7 +89,10 @@ class Wrapper {
   bool any() const { return any_; }
 
  private:
-  std::size_t room() const { return width_ > margin_.width + 10 ? width_ - margin_.width : 10; }
+  std::size_t room() const {
+    const std::size_t least = margin_.width > 0 ? 10 : 1;
+    return width_ > margin_.width + least ? width_ - margin_.width : least;
+  }
 
   void word(Styles styles, std::string_view text) {
     const std::size_t columns = display_width(text);
@@ -371,16 +375,32 @@ class Drawing {
     return columns;
   }
 
-  static std::string cell_text(const std::vector<Piece>& cell, std::size_t columns) {
-    std::string text;
-    std::size_t left = columns;
-    for (const Piece& piece : cell) {
-      const std::string shown = fit(piece.text, left);
-      text += in_codes(piece.styles, shown);
-      left -= std::min(left, display_width(shown));
-      if (left == 0) break;
+  // Folded to so many columns, each line filled up.
+  static std::vector<std::string> cell_lines(const std::vector<Piece>& cell, std::size_t columns) {
+    std::vector<std::string> lines;
+    Wrapper wrapper(columns, lines, {});
+    for (const Piece& piece : cell) wrapper.add(piece);
+    wrapper.flush();
+    for (std::string& line : lines) line += std::string(columns - std::min(columns, shown_width(line)), ' ');
+    return lines;
+  }
+
+  void draw_row(const std::vector<std::vector<Piece>>& row, const std::vector<std::size_t>& widths,
+                const std::string& left) {
+    std::vector<std::vector<std::string>> cells;
+    std::size_t height = 1;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      cells.push_back(cell_lines(i < row.size() ? row[i] : std::vector<Piece>{}, widths[i]));
+      height = std::max(height, cells.back().size());
     }
-    return text + std::string(left, ' ');
+    for (std::size_t l = 0; l < height; ++l) {
+      std::string line = left;
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        line += (i == 0 ? "" : in_codes(kDimmed, " │ ")) +
+                (l < cells[i].size() ? cells[i][l] : std::string(widths[i], ' '));
+      }
+      lines_.push_back(std::move(line));
+    }
   }
 
   void draw_table() {
@@ -401,15 +421,11 @@ class Drawing {
       --widest;
     }
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      std::string line;
+      draw_row(rows_[r], widths, left.rest);
+      if (r > 0) continue;
       std::string under;
-      for (std::size_t i = 0; i < widths.size(); ++i) {
-        line += (i == 0 ? "" : in_codes(kDimmed, " │ ")) +
-                cell_text(i < rows_[r].size() ? rows_[r][i] : std::vector<Piece>{}, widths[i]);
-        under += (i == 0 ? "" : "─┼─") + rule(widths[i]);
-      }
-      lines_.push_back(left.rest + line);
-      if (r == 0) lines_.push_back(left.rest + in_codes(kDimmed, under));
+      for (const std::size_t width : widths) under += (under.empty() ? "" : "─┼─") + rule(width);
+      lines_.push_back(left.rest + in_codes(kDimmed, under));
     }
     rows_.clear();
   }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tertulia/base/json.h"
+#include "tertulia/tools/json_schema.h"
 
 namespace tertulia::cli {
 
@@ -13,7 +15,8 @@ class QuestionForm {
  public:
   enum class Step { kMore, kDone, kRefused };
 
-  // Without fields the answer is one text, "answer".
+  // Without fields the answer is one text, "answer". Without a schema there is nothing to be typed: somebody
+  // is sent to an address, and says that it is done.
   explicit QuestionForm(const Json& schema);
 
   // The field that is asked for, with what it may be and what was typed so far.
@@ -24,15 +27,29 @@ class QuestionForm {
   std::string output() const;
 
  private:
+  // What may be chosen: what is sent, and what a person is shown for it.
+  struct Choice {
+    std::string value;
+    std::string title;
+  };
   struct Field {
     std::string name;
     std::string type;
-    std::vector<std::string> choices;
+    // What the server says about it.
+    std::string about{};
+    std::vector<Choice> choices{};
+    // What it is if nothing is typed, in words; empty: nothing.
+    std::string usual{};
     bool required = false;
+    // Of what is typed.
+    JsonSchema schema{};
   };
-  // False if the text is none of the field's.
-  bool take(const Field& field, const std::string& text);
+  static Field field_of(const std::string& name, const Json& form);
+  // None if the text is none of the field's.
+  static std::optional<Json> value_of(const Field& field, const std::string& text);
+  static std::string usual_words(const Field& field, const Json& usual);
   static std::string hint_of(const Field& field);
+  bool take(const Field& field, const std::string& text);
 
   std::vector<Field> fields_;
   std::size_t at_ = 0;

@@ -78,17 +78,17 @@ Outcome switch_branch(const Words& words, Talk& talk, const Context& context) {
 
 Outcome undo(const Words&, Talk& talk, const Context& context) {
   const std::string left = talk.branch();
-  TERTULIA_TRY_AS(const std::string text, talk.step_back("undo"));
-  context.out.line(context.out.styled(Style::kDim, "back before “") + fit(one_line(text), 40) +
+  TERTULIA_TRY_AS(const Message said, talk.step_back("undo"));
+  context.out.line(context.out.styled(Style::kDim, "back before “") + fit(preview(said), 40) +
                    context.out.styled(Style::kDim, "”; it is still there: /switch " + left));
   say_branch(talk, context);
   return SlashOutcome{};
 }
 
 Outcome retry(const Words&, Talk& talk, const Context& context) {
-  TERTULIA_TRY_AS(std::string text, talk.step_back("retry"));
+  TERTULIA_TRY_AS(Message said, talk.step_back("retry"));
   say_branch(talk, context);
-  return SlashOutcome{.say = std::move(text)};
+  return SlashOutcome{.say_again = std::move(said)};
 }
 
 Outcome tools(const Words&, Talk& talk, const Context& context) {
@@ -180,8 +180,12 @@ Outcome sessions(const Words& words, Talk& talk, const Context& context) {
 }
 
 Outcome attach(const Words& words, Talk& talk, const Context& context) {
-  if (words.size() != 2) return refuse("say which file: /attach FILE");
+  if (words.size() < 2) return refuse("say which file: /attach FILE");
   std::string file = words[1];
+  for (std::size_t i = 2; i < words.size(); ++i) file += " " + words[i];
+  // As a shell or a file manager would write it.
+  if (file.size() > 1 && (file.front() == '\'' || file.front() == '"') && file.back() == file.front())
+    file = file.substr(1, file.size() - 2);
   if (const char* home = std::getenv("HOME"); home != nullptr && file.starts_with("~/"))
     file = home + file.substr(1);
   TERTULIA_TRY(talk.attach(file));
@@ -244,7 +248,8 @@ Result<SlashOutcome> run_slash(const std::string& line, Talk& talk, const Contex
   }
   std::vector<std::string> known;
   for (const Slash& slash : kSlashes) known.emplace_back(slash.name);
-  return refuse("there is no command '/" + one_line(name) + "'" + did_you_mean(name, known) + "; see /help");
+  return refuse("there is no command '/" + one_line(name) + "'" + did_you_mean(name, known) +
+                "; see /help. With a space in front it is said as it is");
 }
 
 std::vector<std::string> slash_completions(const std::string& line, const Talk& talk) {

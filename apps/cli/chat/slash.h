@@ -14,8 +14,8 @@ namespace tertulia::cli {
 // What the chat does next.
 struct SlashOutcome {
   bool leave = false;
-  // This is said to the agent.
-  std::optional<std::string> say{};
+  // This is said to the agent once more.
+  std::optional<Message> say_again{};
   // Another session was entered: what it holds is shown.
   bool entered = false;
 };

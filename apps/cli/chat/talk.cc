@@ -9,8 +9,10 @@
 #include "tertulia/base/nearest.h"
 #include "tertulia/base/utf8.h"
 #include "tertulia/conversation/json_forms.h"
+#include "tertulia/memory/memory.h"
 
 #include "history.h"
+#include "host/model_choices.h"
 
 namespace tertulia::cli {
 namespace {
@@ -31,11 +33,9 @@ std::string picture_type(const Path& file) {
   return "";
 }
 
-std::string user_text(const Turn& turn) {
-  for (const Message& message : turn.messages()) {
-    if (message.role() == Role::kUser) return message.text_content();
-  }
-  return "";
+MessageDraft new_draft() {
+  UuidMaker ids(real_env().clock(), real_env().random());
+  return {.id = MessageId(ids.make()), .time = real_env().clock().now()};
 }
 
 }  // namespace
@@ -48,7 +48,8 @@ Talk::Talk(Host& host, AgentDefinitionPtr agent, SessionKey key, RunOptions opti
 }
 
 std::string Talk::model() const {
-  return options_.model_name.empty() ? agent_->spec.model : options_.model_name;
+  return options_.model_name.empty() ? agent_->spec.model
+                                     : std::string(ModelChoices::chosen_name(options_.model_name));
 }
 
 SessionStore Talk::sessions() const {
@@ -92,8 +93,7 @@ Result<void> Talk::enter(const SessionKey& key) {
 Run Talk::say(const std::string& text) {
   Input input{.text = text};
   if (!attached_texts_.empty()) {
-    UuidMaker ids(real_env().clock(), real_env().random());
-    MessageDraft draft{.id = MessageId(ids.make()), .time = real_env().clock().now()};
+    MessageDraft draft = new_draft();
     for (std::size_t i = 0; i < attached_texts_.size(); ++i) {
       const bool picture = !attached_types_[i].empty();
       draft.parts.push_back(
@@ -110,7 +110,19 @@ Run Talk::say(const std::string& text) {
   return host_.engine()->run(agent_, std::move(input), key_.session.text(), options_);
 }
 
-Run Talk::resume() { return host_.engine()->run(agent_, {}, key_.session.text(), options_); }
+Run Talk::say_again(const Message& said) {
+  MessageDraft draft = new_draft();
+  for (std::size_t i = 0; i < said.part_count(); ++i) draft.parts.push_back(said.part(i));
+  return host_.engine()->run(agent_, {.messages = {Message::make(draft).value()}}, key_.session.text(),
+                             options_);
+}
+
+Run Talk::resume() {
+  RunOptions options = options_;
+  // A turn goes on with the model that it was begun with, unless another was asked for here.
+  if (!options.model_name.empty()) options.model = ModelChoices::always(agent_->model, options.model_name);
+  return host_.engine()->run(agent_, {}, key_.session.text(), options);
+}
 
 Result<void> Talk::attach(const Path& file) {
   TERTULIA_TRY_AS(std::string bytes, read_file(real_env().files(), file, kLargestAttachment));
@@ -162,26 +174,31 @@ Result<void> Talk::switch_to(const std::string& name) {
   return {};
 }
 
-Result<StoredTurn> Talk::last_turn(const SessionState&, const BranchHead& head) const {
+Result<std::pair<Message, std::uint64_t>> Talk::last_input(const BranchHead& head) const {
   if (head.message_count == 0)
     return Error(ErrorCode::kNoMessage, "nothing has been said in this branch yet");
   TERTULIA_TRY_AS(
-      std::vector<StoredTurn> turns,
+      const std::vector<StoredTurn> turns,
       read_turns(host_.store(), key_,
                  {.branch = head.id, .begin = head.message_count - 1, .end = head.message_count}));
   if (turns.empty())
     return Error(ErrorCode::kSessionDamaged, "the branch ends too early; run: tertulia verify");
-  return std::move(turns.back());
+  const StoredTurn& last = turns.back();
+  for (const Message& message : last.turn.messages()) {
+    if (message.role() == Role::kUser) return std::pair(message, last.first_index);
+  }
+  return Error(ErrorCode::kNoMessage, "the last turn was not begun by a message of yours");
 }
 
-Result<std::string> Talk::step_back(const std::string& prefix) {
+Result<Message> Talk::step_back(const std::string& prefix) {
   TERTULIA_TRY_AS(const SessionState found, existing());
   TERTULIA_TRY_AS(const BranchHead* head, choose_branch(found, branch()));
-  TERTULIA_TRY_AS(const StoredTurn turn, last_turn(found, *head));
+  TERTULIA_TRY_AS(const auto last, last_input(*head));
+  const auto& [said, first_index] = last;
   const std::string name = free_name(found, prefix);
-  if (turn.first_index > 0) {
-    TERTULIA_TRY(fork(name, turn.first_index - 1));
-    return user_text(turn.turn);
+  if (first_index > 0) {
+    TERTULIA_TRY(fork(name, first_index - 1));
+    return said;
   }
   // Before the first turn there is nothing to share: the branch begins anew.
   TERTULIA_TRY_AS(const BranchId id, BranchId::parse(name));
@@ -195,14 +212,12 @@ Result<std::string> Talk::step_back(const std::string& prefix) {
                                       .time = fresh.created_at}));
   host_.engine()->forget(key_);
   options_.branch = id;
-  return user_text(turn.turn);
+  return said;
 }
 
 Result<void> Talk::close() {
-  TERTULIA_TRY_AS(SessionState found, existing());
-  found.session.status = SessionStatus::kClosed;
-  found.session.end_reason = EndReason::kUserClosed;
-  TERTULIA_TRY(sessions().save_session(found.session));
+  TERTULIA_TRY(existing());
+  TERTULIA_TRY(host_.memory()->close(key_, EndReason::kUserClosed));
   host_.engine()->forget(key_);
   return {};
 }
@@ -222,11 +237,10 @@ Result<std::optional<Receipt>> Talk::receipt() const {
                                                                       .session = key_.session,
                                                                       .kind = RecordKind::kReceipt,
                                                                       .branch = there->id,
-                                                                      .limit = 1'000}));
-  const auto latest =
-      std::ranges::max_element(page.records, {}, [](const StoredRecord& each) { return each.record.time; });
-  if (latest == page.records.end()) return found;
-  TERTULIA_TRY_AS(found, parse_form<Receipt>(latest->record.payload));
+                                                                      .newest_first = true,
+                                                                      .limit = 1}));
+  if (page.records.empty()) return found;
+  TERTULIA_TRY_AS(found, parse_form<Receipt>(page.records.front().record.payload));
   return found;
 }
 

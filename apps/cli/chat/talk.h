@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tertulia/agent/engine.h"
@@ -33,6 +34,8 @@ class Talk {
   Result<std::optional<BranchHead>> head() const;
 
   Run say(const std::string& text);
+  // What was said before, with the pictures that went with it.
+  Run say_again(const Message& said);
   Run resume();
 
   // Reads a file that goes with the next message: text as text, a picture as a picture.
@@ -42,9 +45,9 @@ class Talk {
   // All of these go on in the branch they make or name.
   Result<void> fork(const std::string& name, std::optional<std::uint64_t> at);
   Result<void> switch_to(const std::string& name);
-  // Before the last turn. The text that began it, and the new branch in branch().
-  Result<std::string> step_back(const std::string& prefix);
-  // The session ends; whoever comes back meets what `on_return` says.
+  // Before the last turn. The message that began it, and the new branch in branch().
+  Result<Message> step_back(const std::string& prefix);
+  // The session ends and becomes an episode; whoever comes back meets what `on_return` says.
   Result<void> close();
 
   // Of the last model call that was seen here, or that is stored.
@@ -53,7 +56,8 @@ class Talk {
 
  private:
   Result<SessionState> existing() const;
-  Result<StoredTurn> last_turn(const SessionState& state, const BranchHead& head) const;
+  // The message that began the last turn, and where it stands.
+  Result<std::pair<Message, std::uint64_t>> last_input(const BranchHead& head) const;
   std::string free_name(const SessionState& state, const std::string& prefix) const;
   SessionStore sessions() const;
 

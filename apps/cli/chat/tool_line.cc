@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
+
+#include "tertulia/base/printable.h"
 
 #include "words.h"
 
@@ -12,6 +15,47 @@ namespace {
 std::string value_text(const Json& value) {
   if (const std::string* text = value.as_string()) return one_line(*text);
   return one_line(to_text(value));
+}
+
+// With its line ends, for a person who must see all of it.
+std::string full_text(const Json& value) {
+  if (const std::string* text = value.as_string()) return *text;
+  return to_text(value);
+}
+
+struct Folded {
+  std::vector<std::string> lines;
+  // How many bytes are not in them.
+  std::size_t missing = 0;
+};
+
+// The text in at most so many lines.
+Folded fold(std::string_view text, std::size_t columns, std::size_t most) {
+  Folded folded;
+  std::string line;
+  std::size_t used = 0;
+  const auto end_line = [&] {
+    folded.lines.push_back(std::exchange(line, {}));
+    used = 0;
+    return folded.lines.size() == most;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
+    const bool ends_here = text[at] == '\n';
+    const std::string shown = ends_here ? "" : text[at] == '\t' ? "  " : printable(text.substr(at, end - at));
+    const std::size_t width = display_width(shown);
+    const bool full = used > 0 && used + width > columns;
+    if ((ends_here || full) && end_line()) {
+      folded.missing = text.size() - (ends_here ? end : at);
+      return folded;
+    }
+    line += shown;
+    used += width;
+    at = end;
+  }
+  if (!line.empty() || folded.lines.empty()) end_line();
+  return folded;
 }
 
 Style style_of(std::string_view outcome) {
@@ -44,20 +88,34 @@ std::string arguments_text(std::string_view arguments) {
   return text;
 }
 
-std::vector<std::string> argument_lines(const Json& arguments, std::size_t width, const Output& out) {
-  std::vector<std::string> lines;
+std::vector<std::string> argument_lines(const Json& arguments, std::size_t width, std::size_t most,
+                                        const Output& out) {
+  std::vector<std::string> all;
   const JsonObject* object = arguments.as_object();
-  if (object == nullptr) return {"      " + fit(value_text(arguments), width - 6)};
+  const JsonObject unnamed{{"", arguments}};
+  if (object == nullptr) object = &unnamed;
   std::size_t widest = 0;
   for (const auto& [name, value] : *object) widest = std::max(widest, display_width(one_line(name)));
   widest = std::min<std::size_t>(widest, 20);
+  const std::size_t columns = std::max<std::size_t>(width > widest + 8 ? width - widest - 8 : 0, 8);
+  std::size_t left = object->size();
   for (const auto& [name, value] : *object) {
-    const std::string label = fit(one_line(name), widest);
-    lines.push_back("      " +
+    // Each of those that follow has a line at least.
+    --left;
+    const std::size_t used = all.size() + left;
+    const Folded folded = fold(full_text(value), columns, most > used + 1 ? most - used : 1);
+    std::string label = fit(one_line(name), widest);
+    for (const std::string& line : folded.lines) {
+      all.push_back("      " +
                     out.styled(Style::kDim, label + std::string(widest - display_width(label) + 2, ' ')) +
-                    fit(value_text(value), width - widest - 8));
+                    line);
+      label.clear();
+    }
+    if (folded.missing == 0) continue;
+    all.push_back(std::string(widest + 8, ' ') +
+                  out.styled(Style::kDim, "… and " + bytes_text(folded.missing) + " more: v shows all"));
   }
-  return lines;
+  return all;
 }
 
 std::string_view mark_of(std::string_view outcome) {

@@ -18,8 +18,10 @@ std::string duration_words(Duration duration);
 
 // The arguments of a call, as a person reads them: `3 * 4`, or `path: a.txt, text: Hello`.
 std::string arguments_text(std::string_view arguments);
-// Each argument on a line, indented, its value cut to what fits.
-std::vector<std::string> argument_lines(const Json& arguments, std::size_t width, const Output& out);
+// The arguments as they are, folded to the width and indented: what somebody allows must be seen. Beyond
+// `most` lines it is said how much is missing, and that a key shows it.
+std::vector<std::string> argument_lines(const Json& arguments, std::size_t width, std::size_t most,
+                                        const Output& out);
 
 // How a call ended: "ok", "error", "denied", "unknown", "interrupted", or "" while it runs.
 std::string tool_line(const Output& out, std::size_t width, std::string_view mark, std::string_view outcome,

@@ -1,11 +1,11 @@
 #include "turn_view.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <utility>
 
 #include "tertulia/base/env.h"
-#include "tertulia/base/printable.h"
 #include "tertulia/conversation/json_forms.h"
 
 #include "live_screen.h"
@@ -16,19 +16,6 @@
 
 namespace tertulia::cli {
 namespace {
-
-// Text of a model may hold anything; only line ends and tabs pass as they are.
-std::string printable_lines(std::string_view text) {
-  std::string shown;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] != '\n' && text[i] != '\t') continue;
-    shown += printable(text.substr(begin, i - begin));
-    if (i < text.size()) shown += text[i];
-    begin = i + 1;
-  }
-  return shown;
-}
 
 std::string outcome_of(const Event& event) {
   const Json data = event.data.value();
@@ -64,6 +51,17 @@ std::string wanted_by(const Event& event) {
   return text != nullptr && text->as_string() != nullptr ? *text->as_string() : "";
 }
 
+// How much of a call is shown before one asks for more.
+constexpr std::size_t kLinesAsked = 12;
+
+// What the question is about; nothing if it is not about a call.
+std::vector<std::string> arguments_asked(const Event& question, std::size_t width, std::size_t most,
+                                         const Output& out) {
+  const Json data = question.data.value();
+  const Json* arguments = data.as_object() != nullptr ? data.as_object()->find("arguments") : nullptr;
+  return arguments == nullptr ? std::vector<std::string>() : argument_lines(*arguments, width, most, out);
+}
+
 class JsonView final : public TurnView {
  public:
   explicit JsonView(const Output& out) : out_(out) {}
@@ -94,15 +92,11 @@ class PlainView final : public TurnView {
   }
 
   void ask(const Event& event, const std::string& choices) override {
-    const Json data = event.data.value();
-    const Json* arguments = data.as_object() != nullptr ? data.as_object()->find("arguments") : nullptr;
-    const std::string wanted = wanted_by(event);
-    note("  ? " + (wanted.empty() ? one_line(event.name) + " wants to run" : one_line(wanted)));
-    if (arguments != nullptr) {
-      for (const std::string& line : argument_lines(*arguments, 79, Output{})) note(line);
-    }
-    note("    " + choices);
+    question_ = event;
+    choices_ = choices;
+    ask_within(kLinesAsked);
   }
+  void show_all() override { ask_within(SIZE_MAX); }
   void typed(const std::string& line) override {
     const std::size_t before = std::exchange(typed_width_, display_width(line));
     std::cerr << "\r    " << line << std::string(before > typed_width_ ? before - typed_width_ : 0, ' ')
@@ -115,6 +109,13 @@ class PlainView final : public TurnView {
   void end() override { close_line(); }
 
  private:
+  void ask_within(std::size_t most) {
+    const std::string wanted = wanted_by(question_);
+    note("  ? " + (wanted.empty() ? one_line(question_.name) + " wants to run" : one_line(wanted)));
+    for (const std::string& line : arguments_asked(question_, screen_size().columns - 1, most, Output{}))
+      note(line);
+    note("    " + choices_);
+  }
   void close_line() {
     if (std::exchange(line_open_, false)) out_.line("");
   }
@@ -126,6 +127,8 @@ class PlainView final : public TurnView {
   const Output& out_;
   const bool notes_;
   bool line_open_ = false;
+  Event question_;
+  std::string choices_;
   // Of what is being typed; 0: nothing is.
   std::size_t typed_width_ = 0;
   std::map<std::uint64_t, std::string> arguments_;
@@ -169,7 +172,8 @@ class RichView final : public TurnView {
         if (RunningTool* tool = running(event.index)) tool->arguments += event.text;
         break;
       case EventKind::kPermissionGiven:
-        if (RunningTool* tool = running(event.index)) tool->since = event.time;
+        // Nothing of a batch runs before all of it is settled.
+        for (RunningTool& tool : tools_) tool.since = event.time;
         break;
       case EventKind::kToolCallResult:
         end_tool(event);
@@ -196,6 +200,11 @@ class RichView final : public TurnView {
     draw();
   }
 
+  void show_all() override {
+    if (asking_) keep(arguments_asked(question_, screen_.width(), SIZE_MAX, out_));
+    draw();
+  }
+
   void typed(const std::string& line) override {
     choices_ = line;
     draw();
@@ -209,9 +218,10 @@ class RichView final : public TurnView {
       return draw();
     }
     const RunningTool* tool = running(question_.index);
+    const std::string arguments = arguments_text(tool != nullptr ? tool->arguments : "");
     const std::string line = "  " + out_.styled(Style::kAccent, "?") + " " +
-                             out_.styled(Style::kBold, one_line(question_.name)) + "  " +
-                             fit(arguments_text(tool != nullptr ? tool->arguments : ""), screen_.width() / 2);
+                             out_.styled(Style::kBold, one_line(question_.name)) +
+                             (arguments.empty() ? "" : "  " + fit(arguments, screen_.width() / 2));
     keep({line + out_.styled(Style::kDim, " · " + words)});
     draw();
   }
@@ -291,8 +301,9 @@ class RichView final : public TurnView {
 
   void add_question(std::vector<std::string>& lines) {
     if (const std::string wanted = wanted_by(question_); !wanted.empty()) {
-      lines.push_back("  " + out_.styled(Style::kAccent, "?") + " " + one_line(wanted) +
-                      out_.styled(Style::kDim, " (Escape: no answer)"));
+      add_folded(lines, "  " + out_.styled(Style::kAccent, "?") + " " + one_line(wanted) + " " +
+                            out_.styled(Style::kDim, "(Escape: no answer)"));
+      // What is typed stands at its end, spaces included.
       lines.push_back("    " + choices_);
       return;
     }
@@ -300,14 +311,19 @@ class RichView final : public TurnView {
     const JsonObject* object = data.as_object();
     const Json* kind = object != nullptr ? object->find("class") : nullptr;
     const bool reads = kind != nullptr && kind->as_string() != nullptr && *kind->as_string() == "read_only";
-    lines.push_back("  " + out_.styled(Style::kAccent, "?") + " May " +
-                    out_.styled(Style::kBold, one_line(question_.name)) + " run?" +
-                    out_.styled(Style::kDim, reads ? " It only reads." : " It may change something."));
-    if (const Json* arguments = object != nullptr ? object->find("arguments") : nullptr) {
-      for (std::string& line : argument_lines(*arguments, screen_.width(), out_))
-        lines.push_back(std::move(line));
-    }
-    lines.push_back("    " + choices_);
+    add_folded(lines, "  " + out_.styled(Style::kAccent, "?") + " May " +
+                          out_.styled(Style::kBold, one_line(question_.name)) + " run? " +
+                          (reads ? "It only reads." : "It may change something."));
+    // All of the question must be on the screen.
+    const std::size_t rows = screen_size().rows;
+    const std::size_t most = std::min(kLinesAsked, rows > lines.size() + 5 ? rows - lines.size() - 5 : 1);
+    for (std::string& line : arguments_asked(question_, screen_.width(), most, out_))
+      lines.push_back(std::move(line));
+    add_folded(lines, "    " + choices_);
+  }
+
+  void add_folded(std::vector<std::string>& lines, const std::string& text) const {
+    for (std::string& line : fold_words(text, screen_.width(), 4)) lines.push_back(std::move(line));
   }
 
   const Output& out_;

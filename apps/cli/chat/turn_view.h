@@ -22,6 +22,8 @@ class TurnView {
   virtual bool moves() const { return false; }
   // Somebody is asked; `choices` is the line that names the keys.
   virtual void ask(const Event&, const std::string&) {}
+  // All of what the question is about, where only its beginning was shown.
+  virtual void show_all() {}
   // What was typed so far to what is asked, in place of the choices.
   virtual void typed(const std::string&) {}
   virtual void answered(const std::string&) {}

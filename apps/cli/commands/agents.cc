@@ -17,7 +17,7 @@ Result<void> list_agents(const Context& context) {
   TERTULIA_TRY_AS(const HostPlan plan, plan_host(config, process_environment()));
   std::vector<std::vector<std::string>> rows;
   for (const auto& [id, agent] : plan.agents) {
-    const auto model = configured_model(plan, agent.spec.model, process_environment());
+    const auto model = configured_model(plan.models, agent.spec.model, process_environment());
     const std::string model_name = agent.spec.model.empty() ? plan.models.at("").name : agent.spec.model;
     const std::string problem = model ? "" : one_line(model.error().message());
     std::string tools;

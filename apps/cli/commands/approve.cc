@@ -38,6 +38,7 @@ struct Waiting {
   JsonText arguments;
   // What a server or a workflow wants to know in the middle of a call.
   std::string text{};
+  JsonText schema{};
   std::string asked_at;
   std::string expires_at;
 };
@@ -69,6 +70,7 @@ Waiting waiting_of(const Question& question) {
           .tool_class = std::string(name_of(question.tool_class)),
           .arguments = question.arguments,
           .text = question.text,
+          .schema = question.schema,
           .asked_at = iso_time(question.asked_at),
           .expires_at = iso_time(question.expires_at)};
 }
@@ -86,6 +88,7 @@ Result<Waiting> waiting_in(const Json& form) {
   waiting.tool_class = in.required_string("class");
   if (const Json* arguments = in.optional("arguments")) waiting.arguments = JsonText::of(*arguments);
   waiting.text = in.string_or("text", {});
+  if (const Json* schema = in.optional("schema")) waiting.schema = JsonText::of(*schema);
   waiting.asked_at = in.required_string("asked_at");
   waiting.expires_at = in.required_string("expires_at");
   TERTULIA_TRY(in.finish());
@@ -97,6 +100,35 @@ Time time_of(const std::string& iso) {
   std::tm parts{};
   if (::strptime(iso.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return {};
   return Time(std::chrono::seconds(::timegm(&parts)));
+}
+
+// What a server wants to know waits as long as its call does.
+std::string expires_words(const Waiting& question, Time now) {
+  if (question.expires_at == question.asked_at) return "–";
+  const Time expires = time_of(question.expires_at);
+  return expires <= now ? "expired" : ago(expires, now);
+}
+
+// Everything about one: what somebody allows must be seen.
+void show_whole(const Waiting& question, const Context& context) {
+  const Output& out = context.out;
+  const Time now = real_env().clock().now();
+  if (question.text.empty()) {
+    out.line("May " + out.styled(Style::kBold, one_line(question.tool)) + " run? It is " +
+             question.tool_class + ".");
+    for (const std::string& line :
+         argument_lines(question.arguments.value(), output_width(), SIZE_MAX, out)) {
+      out.line(line);
+    }
+  } else {
+    out.line(one_line(question.text));
+    if (!question.schema.empty()) out.line("as " + one_line(question.schema.text()));
+  }
+  out.line("session " + question.session + ", branch " + question.branch + ", asked " +
+           ago(time_of(question.asked_at), now) + ", expires " + expires_words(question, now));
+  out.line(out.styled(Style::kDim, "Answer with: tertulia approve " + question.id +
+                                       (question.text.empty() ? " yes|no|always|always_exactly|always_deny"
+                                                              : " --output '{…}', or no")));
 }
 
 void show(const std::vector<Waiting>& questions, const Context& context) {
@@ -117,16 +149,15 @@ void show(const std::vector<Waiting>& questions, const Context& context) {
       context.out.line(to_text(json));
       continue;
     }
-    const Time expires = time_of(one.expires_at);
-    rows.push_back({one.id, one.session, one.tool, ago(time_of(one.asked_at), now),
-                    expires <= now ? "expired" : ago(expires, now),
+    rows.push_back({one.id, one.session, one.tool, ago(time_of(one.asked_at), now), expires_words(one, now),
                     fit(one.text.empty() ? arguments_text(one.arguments.text()) : one_line(one.text), 50)});
   }
   if (context.out.json) return;
   if (rows.empty()) return context.out.line("Nothing waits for an answer.");
   context.out.table({"id", "session", "tool", "asked", "expires", "arguments"}, rows);
-  context.out.line(context.out.styled(
-      Style::kDim, "Answer with: tertulia approve ID yes|no|always|always_exactly|always_deny"));
+  context.out.line(context.out.styled(Style::kDim,
+                                      "All of one: tertulia approve ID. Its answer: tertulia approve ID "
+                                      "yes|no|always|always_exactly|always_deny"));
   if (std::ranges::any_of(questions, [](const Waiting& one) { return !one.text.empty(); })) {
     context.out.line(context.out.styled(
         Style::kDim,
@@ -134,9 +165,21 @@ void show(const std::vector<Waiting>& questions, const Context& context) {
   }
 }
 
-// A part of an id is enough where it can only mean one.
+// Only one, or all of them.
+void show_asked(const std::vector<Waiting>& questions, const Waiting* one, const Context& context) {
+  if (one == nullptr || context.out.json)
+    return show(one == nullptr ? questions : std::vector{*one}, context);
+  show_whole(*one, context);
+}
+
+Error which_question() {
+  return Error(ErrorCode::kOutOfRange, "say which question it answers: tertulia approve ID --output '{…}'");
+}
+
+// A part of an id is enough where it can only mean one. Null where none is named.
 Result<const Waiting*> find_waiting(const std::vector<Waiting>& questions, const std::string& id) {
   const Waiting* found = nullptr;
+  if (id.empty()) return found;
   for (const Waiting& question : questions) {
     if (question.id == id) return &question;
     if (question.id.find(id) == std::string::npos) continue;
@@ -168,7 +211,7 @@ JsonObject answer_body(const ApproveOptions& options) {
 }
 
 // The server that has the data takes the answer, and goes on at once.
-Result<void> approve_there(const ApproveOptions& options, bool lists, const Context& context) {
+Result<void> approve_there(const ApproveOptions& options, const Context& context) {
   const ServerDoor server(options.server, process_environment());
   TERTULIA_TRY_AS(const Json answer, server.get("/api/v1/questions"));
   const Json* list = answer.as_object() == nullptr ? nullptr : answer.as_object()->find("questions");
@@ -180,11 +223,12 @@ Result<void> approve_there(const ApproveOptions& options, bool lists, const Cont
     TERTULIA_TRY_AS(Waiting waiting, waiting_in(form));
     questions.push_back(std::move(waiting));
   }
-  if (lists) {
-    show(questions, context);
+  TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
+  if (options.choice.empty()) {
+    show_asked(questions, question, context);
     return {};
   }
-  TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
+  if (question == nullptr) return which_question();
   const std::size_t slash = question->id.find('/');
   std::string call = question->id.substr(slash + 1);
   std::ranges::replace(call, '/', '.');
@@ -195,7 +239,7 @@ Result<void> approve_there(const ApproveOptions& options, bool lists, const Cont
   return {};
 }
 
-Result<void> approve_here(const ApproveOptions& options, bool lists, const Context& context) {
+Result<void> approve_here(const ApproveOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   auto open = open_store(context, Need::kExisting);
@@ -205,11 +249,12 @@ Result<void> approve_here(const ApproveOptions& options, bool lists, const Conte
   TERTULIA_TRY_AS(const std::vector<Question> asked, engine->questions(tenant, owner));
   std::vector<Waiting> questions;
   for (const Question& question : asked) questions.push_back(waiting_of(question));
-  if (lists) {
-    show(questions, context);
+  TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
+  if (options.choice.empty()) {
+    show_asked(questions, question, context);
     return {};
   }
-  TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
+  if (question == nullptr) return which_question();
   TERTULIA_TRY_AS(const Answer::Choice choice, answer_choice_named(options.choice));
   TERTULIA_TRY_AS(const SessionKey key, key_of(context, question->session));
   TERTULIA_TRY(engine->answer(key, question->id, {.choice = choice, .output = options.output}));
@@ -218,18 +263,15 @@ Result<void> approve_here(const ApproveOptions& options, bool lists, const Conte
 }
 
 Result<void> approve(ApproveOptions options, const Context& context) {
-  const bool lists = options.id.empty() || options.id == "list";
+  if (options.id == "list") options.id.clear();
   options.choice = choice_meant(options);
-  if (!lists && options.choice != kOutputChoice &&
+  if (!options.choice.empty() && options.choice != kOutputChoice &&
       std::ranges::find(kChoices, options.choice) == kChoices.end()) {
     return Error(ErrorCode::kOutOfRange,
-                 (options.choice.empty()
-                      ? "say what the answer is"
-                      : "'" + options.choice + "' is no answer" + did_you_mean(options.choice, kChoices)) +
+                 "'" + options.choice + "' is no answer" + did_you_mean(options.choice, kChoices) +
                      ": yes (once), no (deny), always, always_exactly or always_deny");
   }
-  return options.server.empty() ? approve_here(options, lists, context)
-                                : approve_there(options, lists, context);
+  return options.server.empty() ? approve_here(options, context) : approve_there(options, context);
 }
 
 }  // namespace
@@ -237,10 +279,10 @@ Result<void> approve(ApproveOptions options, const Context& context) {
 void add_approve(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("approve", "List the questions of waiting turns, and answer them");
   auto options = std::make_shared<ApproveOptions>();
-  command->add_option("id", options->id,
-                      "The question, or a part of its id; not given, or 'list': all are listed");
+  command->add_option("id", options->id, "The question, or a part of its id; not given: all are listed");
   command->add_option("answer", options->choice,
-                      "yes (once), no (deny), always, always_exactly or always_deny");
+                      "yes (once), no (deny), always, always_exactly or always_deny; not given: all of the "
+                      "question is shown");
   command->add_option("--output", options->output,
                       "Instead of an answer: what a server or a workflow wants to know, as a JSON object");
   command->add_option("--server", options->server,

@@ -8,6 +8,7 @@
 #include "tertulia/conversation/branch_rules.h"
 #include "tertulia/store/commit_rules.h"
 
+#include "branch_tree.h"
 #include "commands.h"
 #include "history.h"
 #include "open_store.h"
@@ -21,29 +22,12 @@ std::string origin_text(const BranchHead& head) {
   return head.forked_from->parent.text() + " after message " + std::to_string(head.forked_from->at_index);
 }
 
-JsonObject json_of(const BranchHead& head) {
-  JsonObject json{{"branch", head.id.text()},
-                  {"messages", head.message_count},
-                  {"created_at", iso_time(head.created_at)},
-                  {"last_activity", iso_time(head.last_activity)},
-                  {"label", head.label},
-                  {"description", head.description}};
-  if (head.forked_from) {
-    json.set("forked_from", JsonObject{{"branch", head.forked_from->parent.text()},
-                                       {"at_index", std::uint64_t{head.forked_from->at_index}}});
-  }
-  JsonArray tags;
-  for (const std::string& tag : head.tags) tags.emplace_back(tag);
-  json.set("tags", std::move(tags));
-  return json;
-}
-
 Result<void> list_branches(const std::string& session, const Context& context) {
   TERTULIA_TRY_AS(const SessionKey key, key_of(context, session));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const SessionState state, load_session(*open, key));
   if (context.out.json) {
-    for (const BranchHead& head : state.branches) context.out.line(to_text(json_of(head)));
+    for (const BranchHead& head : state.branches) context.out.line(to_text(branch_json(head)));
     return {};
   }
   if (state.branches.empty()) {
@@ -119,7 +103,7 @@ Result<void> label_branch(const LabelOptions& options, const Context& context) {
                               .changes = {PutBranch{head}},
                               .time = real_env().clock().now()}));
   if (context.out.json) {
-    context.out.line(to_text(json_of(head)));
+    context.out.line(to_text(branch_json(head)));
   } else {
     context.out.line("Branch '" + head.id.text() + "' is called '" + one_line(head.label) + "'.");
   }

@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include "tertulia/base/env.h"
+#include "tertulia/base/log.h"
 #include "tertulia/base/utf8.h"
 
 #include "chat/chat_loop.h"
 #include "chat/follow_run.h"
 #include "chat/talk.h"
 #include "commands.h"
+#include "host/model_choices.h"
 #include "open_store.h"
 #include "settings.h"
 #include "words.h"
@@ -65,6 +67,18 @@ Result<std::string> check_text(std::string text) {
   return text;
 }
 
+// What is drawn on a screen must not be written over, and what matters is told by the chat itself.
+void quieten_log(const Context& context) {
+  const bool screen = !context.out.json && ::isatty(STDERR_FILENO) == 1;
+  Log().set_level(screen ? LogLevel::kOff : LogLevel::kError);
+}
+
+// Under which name one can come back, where the program has chosen it.
+void tell_session(const Talk& talk, const ChatOptions& options, const Context& context) {
+  if (options.session.empty() && !context.out.json)
+    std::cerr << "session " << talk.key().session.text() << "\n";
+}
+
 // Nobody sits at a terminal: what is read is said, and only the answer is written.
 Result<void> say_input(Talk& talk, const ChatOptions& options, const Context& context) {
   std::string text(std::istreambuf_iterator<char>(std::cin), {});
@@ -72,6 +86,7 @@ Result<void> say_input(Talk& talk, const ChatOptions& options, const Context& co
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return Error(ErrorCode::kEmptyMessage, "standard input holds no message");
   }
+  tell_session(talk, options, context);
   if (!options.lines) {
     while (text.ends_with('\n')) text.pop_back();
     return say_once(talk, text, context);
@@ -85,7 +100,7 @@ Result<void> say_input(Talk& talk, const ChatOptions& options, const Context& co
   return {};
 }
 
-Result<RunOptions> run_options(const ChatOptions& options, const HostPlan& plan) {
+Result<RunOptions> run_options(const ChatOptions& options, const Host& host) {
   RunOptions run;
   if (!options.branch.empty()) {
     TERTULIA_TRY_AS(run.branch, BranchId::parse(options.branch));
@@ -93,10 +108,7 @@ Result<RunOptions> run_options(const ChatOptions& options, const HostPlan& plan)
   run.tools = !options.no_tools;
   run.instructions = options.system;
   if (!options.model.empty()) {
-    TERTULIA_TRY_AS(const ConfiguredModel model,
-                    configured_model(plan, options.model, process_environment()));
-    run.model = model.model;
-    run.model_name = model.name;
+    TERTULIA_TRY_AS(run.model_name, host.models()->choose_any(options.model));
   }
   return run;
 }
@@ -106,6 +118,7 @@ Result<void> run_chat(const ChatOptions& options, const Context& context) {
                   key_from_outside(context, options.session.empty() ? new_session_name() : options.session));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   catch_interrupts();
+  quieten_log(context);
   const bool person = !context.out.json && options.message.empty() && !options.resume &&
                       ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   // A single message from a terminal can be asked about, too.
@@ -114,16 +127,18 @@ Result<void> run_chat(const ChatOptions& options, const Context& context) {
       const std::unique_ptr<Host> host,
       Host::open(config, {.only = options.agent, .unattended = !person && !asked, .recover = false}));
   TERTULIA_TRY_AS(AgentDefinitionPtr agent, host->agent(options.agent));
-  TERTULIA_TRY_AS(RunOptions run, run_options(options, host->plan()));
+  TERTULIA_TRY_AS(RunOptions run, run_options(options, *host));
   for (const std::string& warning : host->warnings()) std::cerr << "tertulia: " << warning << "\n";
   Talk talk(*host, std::move(agent), key, run);
   if (!options.session.empty() && options.branch.empty() && person) TERTULIA_TRY(talk.enter(key));
   for (const std::string& file : options.attach) TERTULIA_TRY(talk.attach(file));
   if (person)
     return chat_loop(talk, context, {.pick = options.session.empty(), .history = history_file(config)});
-  if (options.session.empty() && !context.out.json) std::cerr << "session " << key.session.text() << "\n";
   if (options.resume) TERTULIA_TRY(resume_once(talk, context));
-  if (!options.message.empty()) return say_once(talk, joined(options.message), context);
+  if (!options.message.empty()) {
+    tell_session(talk, options, context);
+    return say_once(talk, joined(options.message), context);
+  }
   if (options.resume) return {};
   return say_input(talk, options, context);
 }
@@ -158,8 +173,10 @@ Result<void> run_resume(const ResumeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   catch_interrupts();
+  quieten_log(context);
   TERTULIA_TRY_AS(const std::unique_ptr<Host> host,
                   Host::open(config, {.need = Need::kExisting, .recover = false}));
+  for (const std::string& warning : host->warnings()) std::cerr << "tertulia: " << warning << "\n";
   TERTULIA_TRY_AS(std::vector<InterruptedTurn> turns, host->engine()->interrupted());
   TERTULIA_TRY_AS(const std::vector<Question> questions, host->engine()->questions(tenant, owner));
   std::erase_if(turns, [&](const InterruptedTurn& turn) {

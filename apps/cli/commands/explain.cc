@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "tertulia/base/printable.h"
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/memory/prompt.h"
 
@@ -23,6 +22,13 @@ struct ExplainOptions {
   std::string turn;
   std::string branch;
   bool prompt = false;
+};
+
+// Whose they are.
+struct Receipts {
+  Store& store;
+  SessionKey key;
+  std::vector<Receipt> all;
 };
 
 std::string percent(double part) { return std::to_string(static_cast<int>(part * 100 + 0.5)) + " %"; }
@@ -55,18 +61,28 @@ std::string what_of(const ReceiptItem& item) {
   return "messages " + first + " to " + std::to_string(item.index + item.more);
 }
 
-void draw_items(const Output& out, const Receipt& receipt) {
+// Where what was shown is from; nothing of what was not, nor of what was erased since.
+std::string source_of(const ReceiptItem& item, const Receipts& from, const BranchId& branch) {
+  const bool context =
+      item.tier == Tier::kProcedure || item.tier == Tier::kKnowledge || item.tier == Tier::kEpisode;
+  if (!context || item.text.empty()) return {};
+  const Result<PromptPart> part = read_prompt_part(from.store, from.key, branch, item.text);
+  return part ? one_line(part->source) : std::string();
+}
+
+void draw_items(const Output& out, const Receipt& receipt, const Receipts& from) {
   std::vector<std::vector<std::string>> rows;
   for (const ReceiptItem& item : receipt.items) {
     std::string score;
     if (item.score > 0) score = percent(item.score);
     rows.push_back({std::string(name_of(item.tier)), what_of(item), number_text(number(item.tokens)),
-                    std::string(name_of(item.fate)), std::string(name_of(item.reason)), score});
+                    std::string(name_of(item.fate)), std::string(name_of(item.reason)), score,
+                    source_of(item, from, receipt.branch)});
   }
-  out.table({"part", "what", "tokens", "fate", "why", "score"}, rows);
+  out.table({"part", "what", "tokens", "fate", "why", "score", "from"}, rows);
 }
 
-void draw(const Output& out, const Receipt& receipt) {
+void draw(const Output& out, const Receipt& receipt, const Receipts& from) {
   out.line(out.styled(Style::kBold, "Turn " + receipt.turn.text() + ", model call " +
                                         std::to_string(receipt.iteration + 1)) +
            " · " + one_line(receipt.model) + " · " + iso_time(receipt.made_at));
@@ -81,7 +97,7 @@ void draw(const Output& out, const Receipt& receipt) {
     draw_bar(out, receipt, tier);
   }
   out.line("");
-  draw_items(out, receipt);
+  draw_items(out, receipt, from);
 }
 
 void show_prompt(const Output& out, const ModelRequest& request) {
@@ -92,31 +108,59 @@ void show_prompt(const Output& out, const ModelRequest& request) {
     for (std::size_t i = 0; i < message.part_count(); ++i) {
       const Part part = message.part(i);
       if (!part.name.empty()) out.print(one_line(part.name) + " ");
-      out.line(printable(part.text));
+      out.line(printable_lines(part.text));
     }
   }
+}
+
+// By its id alone, in whichever session of the owner it is.
+Result<SessionKey> session_of(Store& store, const SessionKey& owner, const TurnId& turn) {
+  TERTULIA_TRY_AS(const RecordPage page, read_records(store, {.tenant = owner.tenant,
+                                                              .owner = owner.owner,
+                                                              .kind = RecordKind::kReceipt,
+                                                              .scope = turn.text(),
+                                                              .limit = 1}));
+  if (page.records.empty()) {
+    return Error(ErrorCode::kNoTurn, "there are no receipts of a turn " + turn.text());
+  }
+  return SessionKey{owner.tenant, owner.owner, page.records.front().session};
+}
+
+Result<Receipts> receipts_of(Store& store, const SessionKey& key, const ExplainOptions& options) {
+  Receipts found{.store = store, .key = key, .all = {}};
+  std::string turn = options.turn;
+  if (turn.empty() && TurnId::parse(options.session)) {
+    const Result<SessionState> named = load(store, key);
+    if (!named && named.error().code() == ErrorCode::kNoSession) turn = options.session;
+  }
+  if (turn.empty()) {
+    TERTULIA_TRY_AS(const SessionState state, load_session(store, key));
+    TERTULIA_TRY_AS(const BranchHead* branch, choose_branch(state, options.branch));
+    TERTULIA_TRY_AS(found.all, read_last_receipts(store, key, branch->id));
+    return found;
+  }
+  TERTULIA_TRY_AS(const TurnId id, TurnId::parse(turn));
+  if (options.turn.empty()) {
+    TERTULIA_TRY_AS(found.key, session_of(store, key, id));
+  } else {
+    TERTULIA_TRY(load_session(store, key));
+  }
+  TERTULIA_TRY_AS(found.all, read_receipts(store, found.key, id));
+  return found;
 }
 
 Result<void> explain(const ExplainOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
-  TERTULIA_TRY_AS(const SessionState state, load_session(*open, key));
-  std::vector<Receipt> receipts;
-  if (options.turn.empty()) {
-    TERTULIA_TRY_AS(const BranchHead* branch, choose_branch(state, options.branch));
-    TERTULIA_TRY_AS(receipts, read_last_receipts(*open, key, branch->id));
-  } else {
-    TERTULIA_TRY_AS(const TurnId turn, TurnId::parse(options.turn));
-    TERTULIA_TRY_AS(receipts, read_receipts(*open, key, turn));
-  }
-  for (const Receipt& receipt : receipts) {
+  TERTULIA_TRY_AS(const Receipts receipts, receipts_of(*open, key, options));
+  for (const Receipt& receipt : receipts.all) {
     if (context.out.json) {
       context.out.line(to_json(receipt));
       continue;
     }
-    draw(context.out, receipt);
+    draw(context.out, receipt, receipts);
     if (options.prompt) {
-      TERTULIA_TRY_AS(const ModelRequest request, rebuild_prompt(*open, key, receipt));
+      TERTULIA_TRY_AS(const ModelRequest request, rebuild_prompt(*open, receipts.key, receipt));
       context.out.line("");
       show_prompt(context.out, request);
     }
@@ -130,7 +174,7 @@ Result<void> explain(const ExplainOptions& options, const Context& context) {
 void add_explain(CLI::App& app, Context& context) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand("explain", "Show what a model was shown in a turn, and why");
-  command->add_option("session", options->session, "The session")->required();
+  command->add_option("session", options->session, "The session, or a turn by its id alone")->required();
   command->add_option("turn", options->turn, "The turn; the last one if none is given");
   command->add_option("--branch", options->branch, "The branch whose last turn is meant");
   command->add_flag("--prompt", options->prompt, "The prompt itself, too, made again from the receipt");

@@ -363,6 +363,8 @@ void add_memory(CLI::App& app, Context& context) {
   ended->add_option("--forget", options->forget, "Forget this one; the conversation stays")
       ->excludes(archive);
   ended->callback([options, &context] { context.run([&] { return episodes(*options, context); }); });
+  add_memory_show(*command, context);
+  add_memory_procedures(*command, context);
 }
 
 }  // namespace tertulia::cli

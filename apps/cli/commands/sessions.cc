@@ -65,9 +65,14 @@ JsonObject json_of(const SessionSummary& summary) {
           {"metadata", summary.metadata}};
 }
 
-std::string title_of(const JsonObject& metadata) {
-  const Json* title = metadata.find("title");
-  return title != nullptr && title->as_string() != nullptr ? one_line(*title->as_string()) : "";
+// What the conversation is called; one that nobody has named is known by its first words, quoted.
+std::string title_of(Store& store, const SessionSummary& summary) {
+  constexpr std::size_t kWidth = 40;
+  const Json* title = summary.metadata.find("title");
+  if (title != nullptr && title->as_string() != nullptr) return fit(one_line(*title->as_string()), kWidth);
+  const auto first = read_turns(store, summary.key, {.branch = main_branch(), .begin = 0, .end = 1});
+  if (!first || first->empty()) return "";
+  return "“" + fit(preview(first->front().turn.messages().front()), kWidth - 2) + "”";
 }
 
 Result<void> list_sessions(const ListOptions& options, const Context& context) {
@@ -91,34 +96,17 @@ Result<void> list_sessions(const ListOptions& options, const Context& context) {
     if (options.all_owners) name = summary.key.owner.text() + "/" + name;
     rows.push_back({std::move(name), std::string(status_of(summary)),
                     std::to_string(number(summary.revision)), ago(summary.last_activity, now),
-                    fit(title_of(summary.metadata), 40)});
+                    title_of(*open, summary)});
   }
   context.out.table({"session", "status", "revision", "last activity", "title"}, rows);
   if (!page.next.empty()) context.out.line("More: --cursor " + page.next);
   return {};
 }
 
-JsonObject json_of(const BranchHead& head) {
-  JsonObject json{{"branch", head.id.text()},
-                  {"messages", head.message_count},
-                  {"created_at", iso_time(head.created_at)},
-                  {"last_activity", iso_time(head.last_activity)}};
-  if (head.forked_from) {
-    json.set("forked_from", JsonObject{{"branch", head.forked_from->parent.text()},
-                                       {"at_index", std::uint64_t{head.forked_from->at_index}}});
-  }
-  if (!head.label.empty()) json.set("label", head.label);
-  if (!head.description.empty()) json.set("description", head.description);
-  JsonArray tags;
-  for (const std::string& tag : head.tags) tags.emplace_back(tag);
-  if (!tags.empty()) json.set("tags", std::move(tags));
-  return json;
-}
-
 Json json_of(const SessionState& state) {
   Json session = parse_json(to_json(state.session), kFormLimits).value();
   JsonArray branches;
-  for (const BranchHead& head : state.branches) branches.emplace_back(json_of(head));
+  for (const BranchHead& head : state.branches) branches.emplace_back(branch_json(head));
   session.as_object()->set("branches", std::move(branches));
   return session;
 }
@@ -300,7 +288,7 @@ void add_fork(CLI::App& sessions, Context& context) {
   command->callback([options, &context] { context.run([&] { return fork_session(*options, context); }); });
 }
 
-void add_delete(CLI::App& sessions, Context& context) {
+void add_session_delete(CLI::App& sessions, Context& context) {
   auto names = std::make_shared<std::vector<std::string>>();
   auto yes = std::make_shared<bool>(false);
   CLI::App* command = sessions.add_subcommand("delete", "Delete sessions with everything in them");
@@ -322,7 +310,7 @@ void add_sessions(CLI::App& app, Context& context) {
   add_fork(*command, context);
   add_export(*command, context);
   add_import(*command, context);
-  add_delete(*command, context);
+  add_session_delete(*command, context);
   add_session_life(*command, context);
 }
 

@@ -4,6 +4,7 @@
 #include "tertulia/agent/engine.h"
 #include "tertulia/base/env.h"
 #include "tertulia/base/json.h"
+#include "tertulia/base/log.h"
 #include "tertulia/conversation/json_forms.h"
 
 #include "chat/tool_line.h"
@@ -24,6 +25,7 @@ struct ToolsOptions {
 };
 
 Result<void> list_tools(const ToolsOptions& options, const Context& context) {
+  Log().set_level(LogLevel::kError);  // what servers lack is told below
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   HostOptions host_options{.recover = false};
   if (!options.agent.empty()) host_options.only = options.agent;
@@ -33,7 +35,8 @@ Result<void> list_tools(const ToolsOptions& options, const Context& context) {
   for (const std::string& name : host->agents()) {
     const auto agent = host->agent(name);
     if (!agent) continue;
-    for (const ToolEntry& entry : (*agent)->tools->snapshot()->entries()) {
+    const ToolSetPtr tools = (*agent)->tools->snapshot();
+    for (const ToolEntry& entry : tools->entries()) {
       const ToolClass kind = entry.tool->tool_class();
       const Permission permission = permission_for(*(*agent)->permissions, {}, entry.name(), kind, "");
       if (context.out.json) {
@@ -49,6 +52,11 @@ Result<void> list_tools(const ToolsOptions& options, const Context& context) {
   }
   for (const std::string& warning : host->warnings()) {
     context.out.error(Error(ErrorCode::kNotFound, warning));
+  }
+  for (const auto& [name, server] : host->mcp()) {
+    for (const std::string& warning : server.warnings) {
+      context.out.error(Error(ErrorCode::kNotFound, "MCP server '" + name + "': " + warning));
+    }
   }
   if (!context.out.json) context.out.table({"agent", "tool", "class", "permission", "what it does"}, rows);
   return {};
@@ -79,7 +87,7 @@ Result<void> list_calls(const ToolsOptions& options, const Context& context) {
                     .owner = owner,
                     .kind = RecordKind::kToolCall,
                     .newest_first = true,
-                    .limit = std::clamp<std::size_t>(options.limit, 1, 1'000)};
+                    .limit = options.limit};
   if (!options.session.empty()) {
     TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
     TERTULIA_TRY(load_session(*open, key));
@@ -121,7 +129,9 @@ void add_tools(CLI::App& app, Context& context) {
   CLI::App* calls = command->add_subcommand("calls", "List the calls that were made, the latest first");
   calls->add_option("session", options->session, "Only of this session");
   calls->add_option("--tool", options->tool, "Only of this tool");
-  calls->add_option("--limit", options->limit, "How many")->capture_default_str();
+  calls->add_option("--limit", options->limit, "How many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000));
   calls->callback([options, &context] { context.run([&] { return list_calls(*options, context); }); });
   command
       ->add_subcommand("unknown",

@@ -22,6 +22,8 @@ struct TurnsOptions {
 
 struct Row {
   TurnId turn;
+  // What it waits to be told; empty: nothing.
+  std::string question{};
   std::string session;
   std::string branch;
   std::string status;
@@ -34,11 +36,13 @@ void show(const Context& context, const std::vector<Row>& rows) {
   std::vector<std::vector<std::string>> cells;
   for (const Row& row : rows) {
     if (context.out.json) {
-      context.out.line(to_text(JsonObject{{"turn", row.turn.text()},
-                                          {"session", row.session},
-                                          {"branch", row.branch},
-                                          {"status", row.status},
-                                          {"time", iso_time(row.time)}}));
+      JsonObject form{{"turn", row.turn.text()},
+                      {"session", row.session},
+                      {"branch", row.branch},
+                      {"status", row.status},
+                      {"time", iso_time(row.time)}};
+      if (!row.question.empty()) form.append("question", row.question);
+      context.out.line(to_text(form));
     }
     cells.push_back({row.session, row.branch, row.status, ago(row.time, now), fit(row.said, 50)});
   }
@@ -50,12 +54,20 @@ void show(const Context& context, const std::vector<Row>& rows) {
 Result<void> add_interrupted(Engine& engine, const TenantId& tenant, const OwnerId& owner,
                              const TurnsOptions& options, std::vector<Row>& rows) {
   TERTULIA_TRY_AS(const std::vector<InterruptedTurn> turns, engine.interrupted());
+  TERTULIA_TRY_AS(const std::vector<Question> questions, engine.questions(tenant, owner));
   for (const InterruptedTurn& turn : turns) {
     if (turn.key.tenant != tenant || turn.key.owner != owner) continue;
     if (!options.session.empty() && turn.key.session.text() != options.session) continue;
     if (!options.branch.empty() && turn.branch.text() != options.branch) continue;
-    rows.push_back({turn.turn, turn.key.session.text(), turn.branch.text(), "interrupted", turn.started_at,
-                    "go on with: tertulia resume"});
+    const auto asked = std::ranges::find(questions, turn.turn, &Question::turn);
+    const bool waits = asked != questions.end();
+    rows.push_back({.turn = turn.turn,
+                    .question = waits ? asked->id() : "",
+                    .session = turn.key.session.text(),
+                    .branch = turn.branch.text(),
+                    .status = "interrupted",
+                    .time = turn.started_at,
+                    .said = waits ? "waits for an answer: tertulia approve" : "go on with: tertulia resume"});
   }
   return {};
 }
@@ -77,8 +89,12 @@ Result<void> add_committed(Store& store, const SessionKey& key, const TurnsOptio
       bool cut = false;
       for (const Message& message : turn.turn.messages()) cut = cut || message.interrupted();
       const Message& first = turn.turn.messages().front();
-      of_branch.push_back({turn.turn.id(), key.session.text(), head.id.text(), cut ? "stopped" : "committed",
-                           first.time(), preview(first)});
+      of_branch.push_back({.turn = turn.turn.id(),
+                           .session = key.session.text(),
+                           .branch = head.id.text(),
+                           .status = cut ? "stopped" : "committed",
+                           .time = first.time(),
+                           .said = preview(first)});
       end = turn.first_index;
     }
     rows.insert(rows.end(), of_branch.begin(), of_branch.end());
@@ -111,7 +127,9 @@ void add_turns(CLI::App& app, Context& context) {
   auto options = std::make_shared<TurnsOptions>();
   command->add_option("session", options->session, "Also the last turns of this session");
   command->add_option("--branch", options->branch, "Only of this branch");
-  command->add_option("--last", options->last, "How many of each branch")->capture_default_str();
+  command->add_option("--last", options->last, "How many of each branch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000));
   command->callback([options, &context] { context.run([&] { return list_turns(*options, context); }); });
 }
 

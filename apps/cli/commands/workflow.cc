@@ -50,7 +50,7 @@ Result<Workflow> load_drawing(const Context& context, const WorkflowArguments& o
   agents.declared = [&](const WorkflowSource& source,
                         const DeclaredAgent& declared) -> Result<AgentDefinitionPtr> {
     TERTULIA_TRY_AS(const AgentPlan agent, plan_declared(config, plan, source, declared));
-    TERTULIA_TRY(configured_model(plan, agent.spec.model, environment));
+    TERTULIA_TRY(configured_model(plan.models, agent.spec.model, environment));
     return AgentDefinitionPtr(named(agent));
   };
   agents.known = [&](const std::string& id) -> Result<AgentDefinitionPtr> {
@@ -91,11 +91,14 @@ Result<Opened> open_file(const Context& context, const WorkflowArguments& option
   return Opened{std::move(host), file.workflow(), std::move(workflows)};
 }
 
-// A run by its id, or a part of it that can only mean one, in whatever session of the owner.
+// A run by its id, or a part of it that can only mean one, in whatever session of the owner; the latest if
+// none is named.
 Result<StoredRun> find_run(const Context& context, WorkflowEngine& workflows, const std::string& run) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(std::vector<StoredRun> runs, workflows.list(tenant, owner));
+  if (run.empty() && runs.empty()) return Error(ErrorCode::kNoCheckpoint, "no workflow has run here yet");
+  if (run.empty()) return std::move(runs.front());
   StoredRun* found = nullptr;
   for (StoredRun& one : runs) {
     if (one.run == run) return std::move(one);
@@ -313,7 +316,7 @@ void add_workflow(CLI::App& app, Context& context) {
   add("list", "The runs, the latest first",
       [](const WorkflowArguments&, const Context& which) { return list_workflows(which); });
   CLI::App* show_it = add("show", "A run, what it asks, and its checkpoints", show_workflow);
-  show_it->add_option("run", options->run, "The run, or a part of its id")->required();
+  show_it->add_option("run", options->run, "The run, or a part of its id; not given: the latest");
   CLI::App* graph = add("graph", "Draw a workflow", draw_workflow);
   graph->add_option("file", options->file, "The workflow")->required();
   graph->add_option("--format", options->format, "mermaid, dot or svg")

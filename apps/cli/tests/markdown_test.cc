@@ -71,6 +71,10 @@ TEST_F(Markdown, ListsNestAndKeepTheirNumbers) {
 TEST_F(Markdown, ATableKeepsItsColumns) {
   EXPECT_THAT(plain_lines("| a | bb |\n|---|---|\n| ccc | d |", 40),
               ElementsAre("a   │ bb", "────┼───", "ccc │ d "));
+  // What does not fit is folded, not cut.
+  EXPECT_THAT(plain_lines("| a | b |\n|---|---|\n| 1 | two **words** and unbreakable |\n| 2 | x |", 15),
+              ElementsAre("a │ b          ", "──┼────────────", "1 │ two words  ", "  │ and        ",
+                          "  │ unbreakable", "2 │ x          "));
 }
 
 TEST_F(Markdown, WhatCouldSteerTheTerminalIsEscaped) {
@@ -134,6 +138,13 @@ TEST_F(Markdown, AToolIsOneLineThatFits) {
   EXPECT_EQ(arguments_text(R"({"expression":"1+1"})"), "1+1");
   EXPECT_EQ(arguments_text(R"({"path":"a","text":"b\nc"})"), "path: a, text: b c");
   EXPECT_EQ(arguments_text(R"({"path":"a)"), R"({"path":"a)");
+}
+
+TEST_F(Markdown, SentencesAreFoldedBetweenWords) {
+  EXPECT_THAT(fold_words("  ? May it run?  No.", 11, 4), ElementsAre("  ? May it", "    run?", "    No."));
+  EXPECT_THAT(fold_words("\x1b[1my\x1b[0m yes  unbreakable", 6),
+              ElementsAre("\x1b[1my\x1b[0m yes", "unbreakable"));
+  EXPECT_THAT(fold_words("", 6), ElementsAre(""));
 }
 
 TEST_F(Markdown, APlanIsAListOfSteps) {

@@ -110,9 +110,9 @@ TEST(RunMarker, WhatWasNotedOfRunsIsForgottenWithTheirSession) {
   ASSERT_TRUE(forget("a"));
   std::vector<std::string> left;
   for (const RecordKind kind : {RecordKind::kJournal, RecordKind::kSubmission}) {
-    for (const StoredRecord& stored :
-         read_records(*store, {.tenant = kAcme, .owner = kAna, .kind = kind})->records)
-      left.push_back(stored.record.stream.scope);
+    const auto page = read_records(*store, {.tenant = kAcme, .owner = kAna, .kind = kind});
+    ASSERT_TRUE(page);
+    for (const StoredRecord& stored : page->records) left.push_back(stored.record.stream.scope);
   }
   EXPECT_THAT(left, ElementsAre("b", "key.b"));
 }

@@ -15,6 +15,7 @@
 #include "tertulia/memory/prompt.h"
 
 #include "host/host_settings.h"
+#include "host/model_choices.h"
 #include "host/workflow_agents.h"
 
 namespace tertulia {
@@ -59,7 +60,8 @@ class HostTest : public testing::Test {
   static std::vector<std::string> tools_of(const Host& host, std::string_view agent) {
     std::vector<std::string> names;
     const AgentDefinitionPtr definition = host.agent(agent).value();
-    for (const ToolEntry& entry : definition->tools->snapshot()->entries()) names.push_back(entry.name());
+    const ToolSetPtr tools = definition->tools->snapshot();
+    for (const ToolEntry& entry : tools->entries()) names.push_back(entry.name());
     return names;
   }
 
@@ -74,6 +76,11 @@ TEST_F(HostTest, WithoutAnyConfigurationThereIsADefaultAgentThatSpeaksOffline) {
   tertulia::Run run = host->engine()->run(host->agent("default").value(), {.text = "Add 10 and 20"}, "s", {});
   EXPECT_THAT(run.result().value().text, HasSubstr("30"));
   EXPECT_THAT(host->warnings(), ElementsAre());
+}
+
+TEST_F(HostTest, AnAgentMayBeGivenAToolThatLooksIntoItsMemory) {
+  const auto host = open("[agents.clerk]\ntools = [\"memory\", \"clock\"]\n");
+  EXPECT_THAT(tools_of(*host, "clerk"), ElementsAre("search_memory", "clock"));
 }
 
 TEST_F(HostTest, TheUsualModelMayBeOneOfThoseThatHaveNames) {
@@ -295,6 +302,30 @@ TEST_F(HostTest, MiddlewareThatCannotBeMadeIsAProblemWithItsPlace) {
               HasSubstr("config.toml:5:1: agents.a.middleware.redact_patterns: "));
   EXPECT_THAT(problems("[agents.a]\nspending = { turn_cents = 5 }\n"),
               HasSubstr("agents.a.spending: a limit of money needs input_cents or output_cents"));
+}
+
+TEST_F(HostTest, WhoSitsAtTheMachineMayChooseAnyModelAndOthersThoseOfTheConfiguration) {
+  const std::string words =
+      "[models.words]\nprovider = \"openai-compatible\"\nmodel = \"m\"\n"
+      "base_url = \"http://127.0.0.1:1/v1\"\n[agents.default]\nmodel = \"words\"\n";
+  const auto host = open(words);
+  const ModelChoices& models = *host->models();
+  const std::string offline = models.choose_any("offline").value();
+  tertulia::Run run = host->engine()->run(host->agent("default").value(), {.text = "Add 10 and 20"}, "s",
+                                          {.model_name = offline});
+  EXPECT_THAT(run.result().value().text, HasSubstr("30"));
+  EXPECT_EQ(ModelChoices::chosen_name(offline), "offline");
+  EXPECT_EQ(ModelChoices::chosen_name("gpt-4o"), "");
+  EXPECT_EQ(models.choose("offline").error().code(), ErrorCode::kModelNotFound);
+  EXPECT_EQ(models.choose("words").value(), models.choose_any("words").value());
+  EXPECT_EQ(models.choose_any("openai/gpt-4o").error().code(), ErrorCode::kModelKey);
+  EXPECT_THAT(
+      models.choose_any("wrods").error().message(),
+      AllOf(HasSubstr("did you mean 'words'?"), HasSubstr("write 'offline' or '<provider>/<model>'")));
+  // For a turn that was begun with another one.
+  const std::shared_ptr<LanguageModel> always =
+      ModelChoices::always(host->agent("default").value()->model, offline);
+  EXPECT_EQ(always->info("m").name, "offline");
 }
 
 TEST_F(HostTest, WhatAModelTakesCanBeSaid) {

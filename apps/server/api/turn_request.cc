@@ -104,6 +104,13 @@ Result<std::optional<double>> optional_number(JsonReader& in, std::string_view n
 Result<void> read_options(const Json& form, RunOptions& options) {
   JsonReader in(form, "options");
   options.model_name = in.string_or("model", {});
+  if (!ModelChoices::chosen_name(options.model_name).empty()) {
+    return Error(ErrorCode::kOutOfRange,
+                 "options: 'model' names a model of the agent's provider; one of the configuration is chosen "
+                 "by "
+                 "the turn's own 'model'")
+        .with("param", "options.model");
+  }
   TERTULIA_TRY_AS(options.speech.temperature, optional_number(in, "temperature", 2));
   TERTULIA_TRY_AS(options.speech.top_p, optional_number(in, "top_p", 1));
   if (const std::int64_t most = in.int_or("max_output_tokens", 0, 1, UINT32_MAX); most > 0) {

@@ -103,7 +103,8 @@ Result<AgentDefinitionPtr> with_client_tools(const AgentDefinitionPtr& agent, co
     TERTULIA_TRY(derived->tools->add(std::make_shared<HandedBackTool>(tool)));
   }
   if (tools.only.empty()) {
-    for (const ToolEntry& entry : agent->tools->snapshot()->entries()) {
+    const ToolSetPtr own = agent->tools->snapshot();
+    for (const ToolEntry& entry : own->entries()) {
       if (!tools.has(entry.name())) TERTULIA_TRY(derived->tools->add(entry.tool));
     }
   }

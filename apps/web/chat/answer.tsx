@@ -10,12 +10,14 @@ import { settings } from './state/settings.ts';
 import { ToolCard } from './tool_card.tsx';
 
 export function Answer({ here, blocks, turn }: { here: Conversation; blocks: readonly Block[]; turn: string | undefined }) {
+  // People are asked about one call after the other; those behind it have not begun.
+  const asked = blocks.findIndex((block) => block.kind === 'tool' && block.asked && !block.wanted);
   return (
     <>
       {blocks.map((block, index) => {
         if (block.kind === 'text') return <Prose key={index} text={block.text} streaming={!!block.open} />;
         if (block.kind === 'reasoning') return <Thoughts key={index} text={block.text} streaming={!!block.open} />;
-        if (block.kind === 'tool') return <ToolCard key={index} here={here} block={block} turn={turn} />;
+        if (block.kind === 'tool') return <ToolCard key={index} here={here} block={block} turn={turn} held={asked >= 0 && index > asked} />;
         return <SentFile key={index} session={here.id} part={{ kind: block.media, media_type: block.mediaType, asset: block.asset, address: block.name }} />;
       })}
     </>

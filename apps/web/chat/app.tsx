@@ -5,10 +5,11 @@ import { Icon } from '../shared/icons.tsx';
 import { Preview } from './attachments.tsx';
 import { ChatView } from './chat_view.tsx';
 import { Dialogs } from './dialogs.tsx';
-import { Inspector, inspectorTab } from './inspector.tsx';
+import { Inspector, inspectorTab, toggleInspector } from './inspector.tsx';
 import { lazy } from './lazy.tsx';
-import { Sidebar, sidebarOpen } from './sidebar.tsx';
+import { showSidebar, Sidebar, sidebarOpen } from './sidebar.tsx';
 import { conversation, newConversation, page } from './state/place.ts';
+import { inspectorCovers, sidebarCovers } from './state/room.ts';
 import { keyWanted, reachable } from './state/server.ts';
 import { sessions, titleOf } from './state/session_list.ts';
 import { dismiss, toasts } from './state/toasts.ts';
@@ -24,14 +25,16 @@ export function App() {
   useShortcuts();
   const here = page.value;
   const name = nameOfPlace();
+  const inspecting = here === 'chat' && conversation.value !== undefined && inspectorTab.value !== undefined;
+  const covered = inspecting && inspectorCovers.value;
   useEffect(() => void (document.title = name ? `${name} · Tertulia` : 'Tertulia'), [name]);
   return (
-    <div class="frame" data-sidebar={sidebarOpen.value} data-inspector={here === 'chat' && inspectorTab.value !== undefined}>
+    <div class="frame" data-sidebar={sidebarOpen.value}>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById('main')?.focus())}>
         To the conversation
       </a>
-      <Sidebar />
-      <main id="main" tabIndex={-1}>
+      <Sidebar covered={covered} />
+      <main id="main" tabIndex={-1} inert={covered || (sidebarOpen.value && sidebarCovers.value)}>
         <ConnectionBar />
         {here === 'chat' && <ChatView />}
         {here === 'memory' && <MemoryPage />}
@@ -85,14 +88,13 @@ function useShortcuts(): void {
         document.querySelector<HTMLElement>('.composer textarea')?.focus();
       } else if (command && event.key.toLowerCase() === 'k') {
         event.preventDefault();
-        sidebarOpen.value = true;
-        requestAnimationFrame(() => document.querySelector<HTMLElement>('.sidebar input')?.focus());
+        showSidebar(true, '.sidebar input');
       } else if (command && event.key === '.') {
         event.preventDefault();
-        inspectorTab.value = inspectorTab.value ? undefined : 'context';
+        toggleInspector(inspectorTab.value ?? 'context');
       } else if (event.key === 'Escape' && !document.querySelector('dialog[open], [role=menu]')) {
-        if (matchMedia('(max-width: 900px)').matches) sidebarOpen.value = false;
-        if (matchMedia('(max-width: 1150px)').matches) inspectorTab.value = undefined;
+        if (sidebarCovers.value && sidebarOpen.value) showSidebar(false);
+        if (inspectorCovers.value) inspectorTab.value = undefined;
       }
     };
     window.addEventListener('keydown', pressed);

@@ -7,6 +7,7 @@ import { Icon } from '../shared/icons.tsx';
 import { clockTime, plainWords } from '../shared/words.ts';
 import { ask } from './dialogs.tsx';
 import { Menu } from './menu.tsx';
+import { NameField, useRenaming } from './name_field.tsx';
 import type { Conversation } from './state/conversation.ts';
 import { goTo, trying } from './state/place.ts';
 import { asking, server } from './state/server.ts';
@@ -38,28 +39,20 @@ export function BranchPanel({ here }: { here: Conversation }) {
 
 function Node({ here, node, compare }: { here: Conversation; node: TreeNode; compare: (other: string) => void }) {
   const { branch, own, children } = node;
-  const [renaming, setRenaming] = useState(false);
+  const { renaming, face, begin, end } = useRenaming<HTMLButtonElement>();
   const current = branch.id === here.branch;
   const from = branch.forked_from?.at_index;
-  const rename = (label: string) => {
-    setRenaming(false);
-    if (label && label !== branchName(branch)) trying(server.patchBranch(here.id, branch.id, { label }).then(() => here.refresh()));
+  const renamed = (label: string | undefined, byKey: boolean) => {
+    end(byKey);
+    if (label) trying(asking(server.patchBranch(here.id, branch.id, { label })).then(() => here.refresh()));
   };
   return (
     <li>
       <div class={current ? 'node here' : 'node'}>
         {renaming ? (
-          <input
-            class="rename"
-            aria-label="Name of the branch"
-            defaultValue={branchName(branch)}
-            maxLength={120}
-            ref={(field) => field?.focus()}
-            onBlur={(event) => rename(event.currentTarget.value.trim())}
-            onKeyDown={(event) => event.key === 'Enter' && rename(event.currentTarget.value.trim())}
-          />
+          <NameField label="Name of the branch" name={branchName(branch)} done={renamed} />
         ) : (
-          <button type="button" class="node-face" title={branchName(branch)} aria-current={current ? 'true' : undefined} onClick={() => goTo(here.id, branch.id, from === undefined ? undefined : from + 1)}>
+          <button ref={face} type="button" class="node-face" title={branchName(branch)} aria-current={current ? 'true' : undefined} onClick={() => goTo(here.id, branch.id, from === undefined ? undefined : from + 1)}>
             <b>{branchName(branch)}</b>
             <small>
               {own} {own === 1 ? 'message' : 'messages'}
@@ -70,7 +63,7 @@ function Node({ here, node, compare }: { here: Conversation; node: TreeNode; com
         <Menu
           label={`More for ${branchName(branch)}`}
           items={[
-            { name: 'Rename', icon: 'edit', run: () => setRenaming(true) },
+            { name: 'Rename', icon: 'edit', run: begin },
             ...(current
               ? []
               : [

@@ -2,9 +2,10 @@
 import { branchName } from '../shared/branches.ts';
 import { Icon } from '../shared/icons.tsx';
 import { sentence } from '../shared/words.ts';
-import { Composer, draft } from './composer.tsx';
+import { Composer } from './composer.tsx';
 import { inspectorTab, toggleInspector } from './inspector.tsx';
-import { sidebarOpen } from './sidebar.tsx';
+import { showSidebar, sidebarOpen } from './sidebar.tsx';
+import { setDraft } from './state/draft.ts';
 import { chosenModel, currentAgent } from './state/models.ts';
 import { conversation, newConversation } from './state/place.ts';
 import { models } from './state/server.ts';
@@ -34,7 +35,7 @@ function Head({ here }: { here: Conversation | undefined }) {
     <header class="head">
       {!sidebarOpen.value && (
         <>
-          <button type="button" class="icon-button" aria-label="Show conversations" title="Conversations" onClick={() => (sidebarOpen.value = true)}>
+          <button type="button" class="icon-button show-sidebar" aria-label="Show conversations" title="Conversations" onClick={() => showSidebar(true)}>
             <Icon name="menu" />
           </button>
           <button type="button" class="icon-button" aria-label="New conversation" title="New conversation" onClick={newConversation}>
@@ -75,7 +76,7 @@ function Welcome() {
   const chosen = chosenModel();
   const model = models.value.find(({ name }) => name === chosen)?.model ?? agent?.model;
   const write = (text: string) => {
-    draft.value = text;
+    setDraft('', text);
     document.querySelector<HTMLElement>('.composer textarea')?.focus();
   };
   return (

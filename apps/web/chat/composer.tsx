@@ -1,22 +1,17 @@
 // The place to write.
-import { effect, signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
-import { asText, keep, readKept, tabStorage } from '../shared/storage.ts';
 import { FilesToSend } from './attachments.tsx';
 import { DropPlace } from './drop_place.tsx';
 import { editLast } from './message_row.tsx';
 import { AgentPicker, ModelPicker } from './pickers.tsx';
 import { addFiles, addFrom, attachments, clearFiles, kFileLimits, upload } from './state/attachments.ts';
 import type { Conversation } from './state/conversation.ts';
+import { draftOf, setDraft } from './state/draft.ts';
 import { takeChoice } from './state/models.ts';
 import { beginConversation, trying } from './state/place.ts';
 import { settings } from './state/settings.ts';
 import { say } from './state/toasts.ts';
-
-// Kept by the tab, so that what was half written is there after a reload.
-export const draft = signal(readKept(tabStorage, 'tertulia.draft', asText) ?? '');
-effect(() => keep(tabStorage, 'tertulia.draft', draft.value || undefined));
 
 const kTallest = 240;
 
@@ -26,15 +21,15 @@ export function Composer({ here }: { here: Conversation | undefined }) {
   const [sending, setSending] = useState(false);
   const files = attachments.value;
   const busy = here?.busy.value ?? false;
-  const text = draft.value;
+  const text = draftOf(here?.id);
   const something = text.trim() !== '' || files.length > 0;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const box = field.current!;
     box.style.height = 'auto';
     box.style.height = `${Math.min(kTallest, box.scrollHeight)}px`;
   }, [text]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Not on phones, where it brings up the keyboard, and not away from where somebody is writing.
     const elsewhere = document.activeElement?.matches('input, textarea');
     if (!elsewhere && matchMedia('(hover: hover)').matches) field.current?.focus();
@@ -43,17 +38,22 @@ export function Composer({ here }: { here: Conversation | undefined }) {
   const send = async (how: 'queue' | 'steer') => {
     const said = text.trim();
     if (!something || sending) return;
-    if (busy && how === 'steer') {
+    if (busy && how === 'steer' && said) {
       await here!.steer(said);
-      draft.value = '';
+      setDraft(here!.id, '');
       say('The agent hears it at its next step.');
       return;
     }
     setSending(true);
     try {
       const place = here ?? (await beginConversation(said || files[0]!.file.name, takeChoice()));
+      if (!here) {
+        // What cannot be sent now is still there, in the conversation that it began.
+        setDraft('', '');
+        setDraft(place.id, text);
+      }
       const parts = await upload(place.id, files);
-      draft.value = '';
+      setDraft(place.id, '');
       clearFiles();
       void place.send(said, parts, busy ? 'queue' : 'reject');
     } finally {
@@ -88,7 +88,7 @@ export function Composer({ here }: { here: Conversation | undefined }) {
         dir="auto"
         placeholder={busy ? 'Say the next thing: it waits its turn' : 'Write a message'}
         aria-label="Message"
-        onInput={(event) => (draft.value = event.currentTarget.value)}
+        onInput={(event) => setDraft(here?.id, event.currentTarget.value)}
         onKeyDown={pressed}
         onPaste={(event) => event.clipboardData?.files.length && (event.preventDefault(), addFrom(event.clipboardData))}
       />
@@ -100,7 +100,7 @@ export function Composer({ here }: { here: Conversation | undefined }) {
         <AgentPicker />
         <ModelPicker here={here} />
         <span class="space" />
-        {busy && something && (
+        {busy && text.trim() !== '' && (
           <button type="button" class="plain small" title="Delivered into the running answer at its next step (Ctrl+Enter)" onClick={() => trying(send('steer'))}>
             Steer
           </button>

@@ -1,7 +1,7 @@
 // Questions to the person, the settings, and the key: what stands in front of the page.
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
 import { agents, keyRefused, keyWanted, loadAgents, useKey } from './state/server.ts';
 import { loadSessions } from './state/session_list.ts';
@@ -34,13 +34,11 @@ export const openSettings = (): void => {
 
 export function Modal({ title, close, class: name, children }: { title: string; close: () => void; class?: string; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const box = dialog.current!;
-    const before = document.activeElement;
     box.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+    // Closing it gives the keyboard back to what had it before.
+    return () => box.close();
   }, []);
   return (
     <dialog

@@ -1,9 +1,12 @@
 // The right side: what the model was shown, and how the branches lie.
 import { signal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
 import { BranchPanel } from './branch_panel.tsx';
 import { ContextPanel } from './context_panel.tsx';
+import type { Conversation } from './state/conversation.ts';
 import { conversation } from './state/place.ts';
+import { inspectorCovers } from './state/room.ts';
 
 export type Tab = 'context' | 'branches';
 
@@ -11,14 +14,22 @@ export const inspectorTab = signal<Tab | undefined>(undefined);
 // The turn whose context is shown; none: the last one.
 export const shownTurn = signal<string | undefined>(undefined);
 
+// What had the keyboard when it was opened.
+let opener: Element | null = null;
+
+function show(tab: Tab | undefined): void {
+  if (!inspectorTab.value) opener = document.activeElement;
+  inspectorTab.value = tab;
+}
+
 export function toggleInspector(tab: Tab): void {
   shownTurn.value = undefined;
-  inspectorTab.value = inspectorTab.value === tab ? undefined : tab;
+  show(inspectorTab.value === tab ? undefined : tab);
 }
 
 export function showTurn(turn: string): void {
   shownTurn.value = turn;
-  inspectorTab.value = 'context';
+  show('context');
 }
 
 const kTabs: { tab: Tab; name: string }[] = [
@@ -29,13 +40,32 @@ const kTabs: { tab: Tab; name: string }[] = [
 export function Inspector() {
   const tab = inspectorTab.value;
   const here = conversation.value;
-  if (!tab || !here) return null;
+  return tab && here ? <Open tab={tab} here={here} /> : null;
+}
+
+function Open({ tab, here }: { tab: Tab; here: Conversation }) {
+  const box = useRef<HTMLElement>(null);
+  // Where it lies over the conversation, the keyboard goes along, and goes back when it is closed.
+  useLayoutEffect(() => {
+    if (inspectorCovers.value) tabOf(box.current!, tab)?.focus();
+    return () => {
+      // Drawn by then.
+      if (box.current?.contains(document.activeElement) && opener instanceof HTMLElement) queueMicrotask(() => (opener as HTMLElement).focus());
+    };
+  }, []);
+  const pressed = (event: KeyboardEvent) => {
+    if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+    event.preventDefault();
+    const other = kTabs.find((one) => one.tab !== tab)!.tab;
+    inspectorTab.value = other;
+    tabOf(box.current!, other)?.focus();
+  };
   return (
     <>
       <div class="scrim right" onClick={() => (inspectorTab.value = undefined)} />
-      <aside class="inspector" aria-label="Behind the conversation">
+      <aside class="inspector" aria-label="Behind the conversation" ref={box}>
         <header>
-          <div class="tabs" role="tablist">
+          <div class="tabs" role="tablist" onKeyDown={pressed}>
             {kTabs.map((other) => (
               <button
                 key={other.tab}
@@ -44,6 +74,7 @@ export function Inspector() {
                 id={`tab-${other.tab}`}
                 aria-selected={tab === other.tab}
                 aria-controls="inspector-panel"
+                tabIndex={tab === other.tab ? 0 : -1}
                 onClick={() => (inspectorTab.value = other.tab)}
               >
                 {other.name}
@@ -61,3 +92,5 @@ export function Inspector() {
     </>
   );
 }
+
+const tabOf = (box: HTMLElement, tab: Tab) => box.querySelector<HTMLElement>(`#tab-${tab}`);

@@ -2,8 +2,8 @@
 import { Icon } from '../shared/icons.tsx';
 import { Answer } from './answer.tsx';
 import { SentFiles } from './attachments.tsx';
-import { draft } from './composer.tsx';
 import type { Conversation, Exchange } from './state/conversation.ts';
+import { draftOf, setDraft } from './state/draft.ts';
 import { trying } from './state/place.ts';
 import { sentence } from '../shared/words.ts';
 
@@ -47,7 +47,7 @@ function Problem({ here, exchange }: { here: Conversation; exchange: Exchange })
   const begun = exchange.turn.turn !== undefined || problem.facts['turn'] !== undefined;
   const giveUp = () => {
     here.dismiss(exchange.key);
-    if (!draft.value) draft.value = exchange.said;
+    if (!draftOf(here.id)) setDraft(here.id, exchange.said);
   };
   return (
     <div class="problem" role="alert">

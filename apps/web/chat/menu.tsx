@@ -1,5 +1,5 @@
-// A button with a small menu. Arrow keys move in it; Escape, Tab and a click elsewhere close it.
-import { useEffect, useRef, useState } from 'preact/hooks';
+// A button with a small menu. Arrow keys, Home and End move in it; Escape, Tab and a click elsewhere close it.
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from '../shared/icons.tsx';
 
 export interface MenuItem {
@@ -31,7 +31,8 @@ export function Menu({ label, items, face, title, class: name = '', up = false }
     setOpen(false);
     if (focus) button.current?.focus();
   };
-  useEffect(() => {
+  // With the drawing that opens it: one that is open is seen.
+  useLayoutEffect(() => {
     if (!open) return;
     const box = list.current!;
     box.showPopover?.();
@@ -51,10 +52,10 @@ export function Menu({ label, items, face, title, class: name = '', up = false }
   const pressed = (event: KeyboardEvent) => {
     const all = [...list.current!.querySelectorAll<HTMLElement>('button')];
     const at = all.indexOf(document.activeElement as HTMLElement);
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) {
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+    if (to !== undefined) {
       event.preventDefault();
-      all[(at + step + all.length) % all.length]?.focus();
+      all.at(to % all.length)?.focus();
     } else if (event.key === 'Escape' || event.key === 'Tab') {
       event.preventDefault();
       close(true);

@@ -1,6 +1,6 @@
 // A message that stands in the history.
 import { memo } from './memo.ts';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { alternativesAt } from '../shared/branches.ts';
 import { blocksOf, saidOf, textOf } from '../shared/blocks.ts';
 import type { Message, Session } from '../shared/client.ts';
@@ -9,11 +9,10 @@ import { Icon } from '../shared/icons.tsx';
 import { clockTime } from '../shared/words.ts';
 import { Answer } from './answer.tsx';
 import { SentFiles } from './attachments.tsx';
-import { draft } from './composer.tsx';
 import { showTurn } from './inspector.tsx';
 import { AnswerAgainWith } from './pickers.tsx';
 import type { Conversation } from './state/conversation.ts';
-import { otherModel } from './state/models.ts';
+import { currentAgent, otherModel } from './state/models.ts';
 import { goTo, regenerate, sayAnew, trying } from './state/place.ts';
 import { familyOf, loadFamily } from './state/session_list.ts';
 
@@ -74,7 +73,8 @@ function EditRow({ here, message, done }: { here: Conversation; message: Message
   const field = useRef<HTMLTextAreaElement>(null);
   const { said: before, files } = saidOf(message);
   const [text, setText] = useState(before);
-  useEffect(() => {
+  // With the drawing: somebody who is quick would lose what is selected by then.
+  useLayoutEffect(() => {
     field.current?.focus();
     field.current?.setSelectionRange(text.length, text.length);
   }, []);
@@ -125,8 +125,10 @@ const AnswerRow = memo(function AnswerRow({ here, message }: { here: Conversatio
   const isEnd = next ? next.turn !== message.turn : message.index === here.total.value - 1;
   const begin = firstOf(here, message);
   const other = otherModel(message);
+  const speaker = speakerOf(here, message);
   return (
     <article class="answer" aria-label={message.author || 'Assistant'} data-index={message.index}>
+      {speaker && <p class="speaker">{speaker}</p>}
       <Answer here={here} blocks={blocks} turn={message.turn} />
       {message.interrupted && <p class="cut">The answer was stopped here.</p>}
       {isEnd && (
@@ -153,6 +155,16 @@ const AnswerRow = memo(function AnswerRow({ here, message }: { here: Conversatio
     </article>
   );
 });
+
+// Who speaks, where it is not the one agent that one talks to: participants of a workflow, another agent. Said once.
+function speakerOf(here: Conversation, { author, index, turn }: Message): string | undefined {
+  const agent = currentAgent();
+  if (!author || !agent || author === (agent.name || agent.id)) return undefined;
+  for (let at = index - 1; here.at(at)?.turn === turn; --at) {
+    if (here.at(at)!.role === 'assistant') return here.at(at)!.author === author ? undefined : author;
+  }
+  return author;
+}
 
 // Where the turn of a message begins: the message of the person.
 function firstOf(here: Conversation, message: Message): number | undefined {
@@ -204,6 +216,5 @@ function beginnings(session: Session | undefined) {
 
 // The arrow key in an empty composer edits what was said last.
 export function editLast(): void {
-  if (draft.value) return;
   [...document.querySelectorAll<HTMLElement>('.said .edit')].at(-1)?.click();
 }

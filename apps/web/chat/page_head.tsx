@@ -1,11 +1,11 @@
 import { Icon } from '../shared/icons.tsx';
-import { sidebarOpen } from './sidebar.tsx';
+import { showSidebar, sidebarOpen } from './sidebar.tsx';
 
 export function PageHead({ title }: { title: string }) {
   return (
     <header class="head">
       {!sidebarOpen.value && (
-        <button type="button" class="icon-button" aria-label="Show conversations" title="Conversations" onClick={() => (sidebarOpen.value = true)}>
+        <button type="button" class="icon-button show-sidebar" aria-label="Show conversations" title="Conversations" onClick={() => showSidebar(true)}>
           <Icon name="menu" />
         </button>
       )}

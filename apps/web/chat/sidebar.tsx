@@ -1,12 +1,14 @@
 import { signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Icon, type IconName } from '../shared/icons.tsx';
 import type { Session } from '../shared/client.ts';
 import { sentence } from '../shared/words.ts';
 import { ask, openSettings } from './dialogs.tsx';
 import { Menu } from './menu.tsx';
+import { NameField, useRenaming } from './name_field.tsx';
 import { SaidBefore } from './said_before.tsx';
 import { addressOf, conversation, newConversation, page, trying, type Page } from './state/place.ts';
+import { sidebarCovers } from './state/room.ts';
 import {
   deleteSession,
   familyOf,
@@ -26,23 +28,29 @@ import {
   titleOf,
 } from './state/session_list.ts';
 
-const isNarrow = () => matchMedia('(max-width: 900px)').matches;
-export const sidebarOpen = signal(!isNarrow());
+export const sidebarOpen = signal(!sidebarCovers.value);
+
+// The keyboard goes along: into the list, or to the button that brings it back.
+export function showSidebar(open: boolean, focus = open ? '.sidebar .new' : '.head .show-sidebar'): void {
+  sidebarOpen.value = open;
+  // Drawn by then.
+  queueMicrotask(() => document.querySelector<HTMLElement>(focus)?.focus());
+}
 
 const closeIfNarrow = () => {
-  if (isNarrow()) sidebarOpen.value = false;
+  if (sidebarCovers.value) showSidebar(false, '#main');
 };
 
-export function Sidebar() {
+export function Sidebar({ covered }: { covered: boolean }) {
   return (
     <>
-      {sidebarOpen.value && <div class="scrim" onClick={() => (sidebarOpen.value = false)} />}
-      <nav class="sidebar" aria-label="Conversations" inert={!sidebarOpen.value}>
+      {sidebarOpen.value && <div class="scrim" onClick={() => showSidebar(false)} />}
+      <nav class="sidebar" aria-label="Conversations" inert={!sidebarOpen.value || covered}>
         <header>
           <a class="wordmark" href="#/" onClick={(event) => (event.preventDefault(), newConversation(), closeIfNarrow())}>
             Tertulia
           </a>
-          <button type="button" class="icon-button" aria-label="Hide conversations" title="Hide" onClick={() => (sidebarOpen.value = false)}>
+          <button type="button" class="icon-button" aria-label="Hide conversations" title="Hide" onClick={() => showSidebar(false)}>
             <Icon name="left" />
           </button>
         </header>
@@ -131,12 +139,11 @@ function SessionList() {
 }
 
 function SessionRow({ session }: { session: Session }) {
-  const [renaming, setRenaming] = useState(false);
+  const { renaming, face, begin, end } = useRenaming<HTMLAnchorElement>();
   // Of several beginnings the latest stands for all of them.
   const open = conversation.value?.session.value;
   const here = page.value === 'chat' && open !== undefined && rootOf(open) === rootOf(session);
   const title = session.damaged ? `${session.id} (damaged)` : titleOf(session);
-  if (renaming) return <RenameRow session={session} done={() => setRenaming(false)} />;
   const remove = async () => {
     if (!session.damaged) await loadFamily(session);
     const others = familyOf(session).length - 1;
@@ -151,16 +158,27 @@ function SessionRow({ session }: { session: Session }) {
     await deleteSession(session);
     if (here) newConversation();
   };
+  const renamed = (name: string | undefined, byKey: boolean) => {
+    end(byKey);
+    if (name) trying(renameSession(session.id, name));
+  };
+  if (renaming) {
+    return (
+      <li class="here">
+        <NameField label="Name of the conversation" name={titleOf(session)} done={renamed} />
+      </li>
+    );
+  }
   return (
     <li class={here ? 'here' : ''}>
-      <a href={addressOf(session.id)} aria-current={here ? 'page' : undefined} title={title} onClick={closeIfNarrow}>
+      <a ref={face} href={addressOf(session.id)} aria-current={here ? 'page' : undefined} title={title} onClick={closeIfNarrow}>
         {isPinned(session) && <Icon name="pin" size={14} />}
         <span dir="auto">{title}</span>
       </a>
       <Menu
         label={`More for ${title}`}
         items={[
-          { name: 'Rename', icon: 'edit', run: () => setRenaming(true) },
+          { name: 'Rename', icon: 'edit', run: begin },
           {
             name: isPinned(session) ? 'Unpin' : 'Pin',
             icon: 'pin',
@@ -168,32 +186,6 @@ function SessionRow({ session }: { session: Session }) {
           },
           { name: 'Delete', icon: 'trash', danger: true, run: () => trying(remove()) },
         ]}
-      />
-    </li>
-  );
-}
-
-function RenameRow({ session, done }: { session: Session; done: () => void }) {
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.select(), []);
-  const finish = () => {
-    const title = field.current?.value.trim();
-    done();
-    if (title && title !== titleOf(session)) trying(renameSession(session.id, title));
-  };
-  return (
-    <li class="here">
-      <input
-        ref={field}
-        class="rename"
-        aria-label="Name of the conversation"
-        maxLength={120}
-        defaultValue={titleOf(session)}
-        onBlur={finish}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter') finish();
-          if (event.key === 'Escape') done();
-        }}
       />
     </li>
   );

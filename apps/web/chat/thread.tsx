@@ -101,6 +101,15 @@ export function Thread({ here }: { here: Conversation }) {
     if (pinned.current && resting && box.current) box.current.scrollTop = box.current.scrollHeight;
   });
 
+  // The list becomes smaller when more is written below it, when a keyboard comes up, when a word stands above it.
+  useLayoutEffect(() => {
+    const sized = new ResizeObserver(([box]) => {
+      if (pinned.current) box!.target.scrollTop = box!.target.scrollHeight;
+    });
+    sized.observe(box.current!);
+    return () => sized.disconnect();
+  }, []);
+
   const items = virtualizer.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;

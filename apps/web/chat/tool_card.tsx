@@ -4,11 +4,11 @@ import type { ToolBlock } from '../shared/blocks.ts';
 import type { Choice, ToolCallRecord } from '../shared/client.ts';
 import { CopyButton } from '../shared/copy_button.tsx';
 import { Icon } from '../shared/icons.tsx';
+import { Wanted } from '../shared/wanted.tsx';
 import { shortDuration } from '../shared/words.ts';
 import type { Conversation } from './state/conversation.ts';
-import { trying } from './state/place.ts';
+import { told, trying } from './state/place.ts';
 import { server } from './state/server.ts';
-import { Wanted } from './wanted.tsx';
 
 const kOutcomes: Record<string, string> = {
   ok: 'done',
@@ -18,10 +18,13 @@ const kOutcomes: Record<string, string> = {
   interrupted: 'interrupted',
 };
 
-export function ToolCard({ here, block, turn }: { here: Conversation; block: ToolBlock; turn: string | undefined }) {
+const kDoing: Record<string, string> = { asks: 'waits for you', held: 'waits', running: 'running' };
+
+// `held`: it waits for what is asked about a call before it.
+export function ToolCard({ here, block, turn, held }: { here: Conversation; block: ToolBlock; turn: string | undefined; held: boolean }) {
   const [open, setOpen] = useState(false);
   const [record, setRecord] = useState<ToolCallRecord>();
-  const state = block.asked ? 'asks' : (block.outcome ?? 'running');
+  const state = block.asked ? 'asks' : (block.outcome ?? (held ? 'held' : 'running'));
   const duration = record?.duration_us !== undefined ? record.duration_us / 1000 : liveDuration(block);
   const toggle = () => {
     setOpen(!open);
@@ -39,7 +42,7 @@ export function ToolCard({ here, block, turn }: { here: Conversation; block: Too
         {/* A question shows them whole. */}
         <span class="tool-args">{state === 'asks' ? '' : oneLine(block.args)}</span>
         <span class="tool-state">
-          {state === 'asks' ? 'waits for you' : state === 'running' ? 'running' : kOutcomes[state]}
+          {kDoing[state] ?? kOutcomes[state]}
           {duration !== undefined && ` · ${shortDuration(duration)}`}
         </span>
         <Icon name={open ? 'down' : 'right'} size={16} />
@@ -51,7 +54,7 @@ export function ToolCard({ here, block, turn }: { here: Conversation; block: Too
           tool={block.tool}
           text={block.wanted.text}
           schema={block.wanted.schema}
-          give={(output) => here.answer(turn, `${block.call}.${block.wanted!.part}`, output === undefined ? 'deny' : 'output', output)}
+          give={(output) => told(here.answer(turn, `${block.call}.${block.wanted!.part}`, output === undefined ? 'deny' : 'output', output))}
         />
       )}
       {open && (
@@ -70,7 +73,7 @@ export function ToolCard({ here, block, turn }: { here: Conversation; block: Too
 }
 
 const markOf = (state: string) =>
-  state === 'ok' ? ('check' as const) : state === 'asks' ? ('tool' as const) : state === 'denied' ? ('close' as const) : ('warning' as const);
+  state === 'ok' ? ('check' as const) : state === 'asks' || state === 'held' ? ('tool' as const) : state === 'denied' ? ('close' as const) : ('warning' as const);
 
 const liveDuration = (block: ToolBlock): number | undefined =>
   block.startedAt !== undefined && block.endedAt !== undefined ? Math.max(0, block.endedAt - block.startedAt) : undefined;

@@ -14,13 +14,13 @@ interface Asked {
 }
 
 // A server in one function: each answer is the text of a stream, an error, or a connection that cannot be made.
-function client(answers: (string | { status: number; body: unknown } | undefined)[]) {
+function client(answers: (string | ReadableStream | { status: number; body: unknown } | undefined)[]) {
   const asked: Asked[] = [];
   const fetch = async (input: unknown, init: RequestInit = {}) => {
     asked.push({ path: String(input), body: init.body as string, key: new Headers(init.headers).get('Idempotency-Key') });
     const answer = answers.shift();
     if (answer === undefined) throw new TypeError('no connection');
-    if (typeof answer === 'object') return Response.json(answer.body, { status: answer.status });
+    if (typeof answer === 'object' && 'status' in answer) return Response.json(answer.body, { status: answer.status });
     return new Response(answer, { headers: { 'Tertulia-Session': 's', 'Tertulia-Turn': 't' } });
   };
   return { asked, tertulia: new Tertulia({ base: 'http://x', fetch: fetch as typeof globalThis.fetch }) };
@@ -46,6 +46,16 @@ test('frames are read whatever the pieces they come in', async () => {
     for await (const one of readFrames(pieces)) frames.push(one);
     assert.deepEqual(frames, [{ event: 'a', data: 'ü1\n2', id: '' }, { event: '', data: 'x', id: '7' }]);
   }
+});
+
+test('a connection on which nothing is heard any more is taken for cut', async () => {
+  const endless = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new TextEncoder().encode(frame(0, 'a'))) });
+  const { asked, tertulia } = client([endless, frame(1, 'b') + kOutcome]);
+  const states: string[] = [];
+  const stream = tertulia.send({ session: 's', branch: 'main', message: 'hi' }, { ...kAtOnce, silence: 1, onConnection: (state) => states.push(state) });
+  assert.equal(await textOf(stream), 'ab');
+  assert.equal(asked.length, 2);
+  assert.deepEqual(states, ['connecting', 'open', 'lost', 'lost', 'open']);
 });
 
 test('a stream that is cut is read on behind its last event, without gap and duplicate', async () => {

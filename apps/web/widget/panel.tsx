@@ -1,8 +1,11 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
-import type { Block } from '../shared/blocks.ts';
+import type { Block, ToolBlock } from '../shared/blocks.ts';
 import { MarkdownText, type MarkdownParts } from '../shared/markdown.ts';
+import type { TertuliaError } from '../shared/client.ts';
 import { openQuestions } from '../shared/turn_state.ts';
+import { Wanted } from '../shared/wanted.tsx';
+import { sentence } from '../shared/words.ts';
 import type { Visit } from './visit.ts';
 
 export interface Look {
@@ -72,7 +75,7 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
   const live = visit.live.value;
   const lines = visit.lines.value;
   const problem = visit.problem.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [lines, live, problem]);
   const last = live?.blocks.at(-1);
@@ -90,14 +93,7 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
         <div class="line agent">
           <Blocks blocks={live.blocks} />
           {openQuestions(live).map((question) => (
-            <div key={question.call} class="question" role="group" aria-label={`May ${question.tool} run?`}>
-              <p>May I use <b>{question.tool}</b>?</p>
-              <pre tabIndex={0}>{question.args.slice(0, 2000)}</pre>
-              <span>
-                <button type="button" class="solid" onClick={() => visit.answer(question.call!, 'once')}>Allow</button>
-                <button type="button" class="quiet" onClick={() => visit.answer(question.call!, 'deny')}>Deny</button>
-              </span>
-            </div>
+            <Question key={`${question.call}/${question.wanted?.part}`} visit={visit} question={question} />
           ))}
           {!(last?.kind === 'text' && last.open) && openQuestions(live).length === 0 && (
             <p class="dots" aria-label="The answer is being written"><i /><i /><i /></p>
@@ -106,11 +102,36 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
       )}
       {problem && (
         <div class="problem" role="alert">
-          {/* A browser does not tell a page that it was refused from a server that is away. */}
-          <p>{problem.code === 'unreachable' ? 'The chat cannot be reached from this page.' : problem.message}</p>
+          <p>{problemWords(problem)}</p>
           <button type="button" class="solid" onClick={() => void visit.again()}>Try again</button>
         </div>
       )}
+    </div>
+  );
+}
+
+// What is wrong with a model is for whoever runs it, who is told by the event.
+function problemWords({ code, message }: TertuliaError): string {
+  // A browser does not tell a page that it was refused from a server that is away.
+  if (code === 'unreachable') return 'The chat cannot be reached from this page.';
+  return code.startsWith('model_') ? 'There is no answer just now. What you wrote is kept.' : sentence(message);
+}
+
+// Whether a tool may run, or what its server wants to know while it does.
+function Question({ visit, question }: { visit: Visit; question: ToolBlock }) {
+  const { tool, args, wanted } = question;
+  if (wanted) {
+    const give = (output?: string) => visit.answer(question, output === undefined ? 'deny' : 'output', output);
+    return <Wanted tool={tool} text={wanted.text} schema={wanted.schema} give={give} />;
+  }
+  return (
+    <div class="question" role="group" aria-label={`May ${tool} run?`}>
+      <p>May I use <b>{tool}</b>?</p>
+      <pre tabIndex={0}>{args.slice(0, 2000)}</pre>
+      <div class="permission-actions">
+        <button type="button" class="solid" onClick={() => void visit.answer(question, 'once')}>Allow</button>
+        <button type="button" class="plain" onClick={() => void visit.answer(question, 'deny')}>Deny</button>
+      </div>
     </div>
   );
 }
@@ -120,6 +141,8 @@ const kParts: MarkdownParts = {
   formula: ({ tex }) => <code class="formula">{tex}</code>,
 };
 
+const kOutcomes: Record<string, string> = { ok: 'was used', denied: 'was not allowed', interrupted: 'was interrupted' };
+
 function Blocks({ blocks }: { blocks: readonly Block[] }) {
   return (
     <>
@@ -128,7 +151,7 @@ function Blocks({ blocks }: { blocks: readonly Block[] }) {
         if (block.kind !== 'tool' || block.asked) return null;
         return (
           <p key={index} class="tool">
-            <Icon name="tool" size={14} /> {block.tool} {block.outcome ? (block.outcome === 'ok' ? 'was used' : `: ${block.outcome}`) : 'is being used…'}
+            <Icon name="tool" size={14} /> {block.tool} {block.outcome ? (kOutcomes[block.outcome] ?? 'failed') : 'is being used…'}
           </p>
         );
       })}
@@ -149,7 +172,7 @@ function Field({ visit, placeholder, focus }: { visit: Visit; placeholder: strin
   const [waits, setWaits] = useState(false);
   const busy = visit.live.value !== undefined;
   const ready = !busy && visit.state.value === 'ready';
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (focus) field.current?.focus();
   }, []);
   const send = () => {

@@ -1,7 +1,7 @@
 // A visit: the conversation of one visitor of a host page with one agent. It is kept by its session id, which the host gives,
 // or which the browser remembers for the host's origin.
 import { batch, signal } from '@preact/signals';
-import { blocksOf, textOf, type Block } from '../shared/blocks.ts';
+import { blocksOf, textOf, type Block, type ToolBlock } from '../shared/blocks.ts';
 import { freshKey, Tertulia, TertuliaError, type Choice, type Message, type TurnStream } from '../shared/client.ts';
 import { asText, keep, ownStorage, readKept } from '../shared/storage.ts';
 import { applyEvent, newTurn, type LiveTurn } from '../shared/turn_state.ts';
@@ -47,6 +47,12 @@ export class Visit {
     const usable = kept && /^[A-Za-z0-9_-]{1,128}$/.test(kept) ? kept : undefined;
     this.session = options.session || usable || freshKey();
     if (!options.session && this.session !== kept) keep(ownStorage, key, this.session);
+  }
+
+  // A visitor who was turned away for want of a token is let in with a new one.
+  renew(token: string | undefined): void {
+    this.token = token;
+    if (token && this.problem.value?.status === 401) void this.again();
   }
 
   // Shows what was said before, and goes on with an answer that is under way.
@@ -105,9 +111,17 @@ export class Visit {
     if (turn) this.server.cancel(this.session, turn).catch((problem) => this.fail(problem));
   }
 
-  answer(call: number, choice: Choice): void {
+  // What a call wants to know is asked in parts, and answered with JSON.
+  async answer({ call, wanted }: ToolBlock, choice: Choice, output?: string): Promise<void> {
     const turn = this.live.value?.turn;
-    if (turn) this.server.answer(this.session, turn, call, choice).catch((problem) => this.fail(problem));
+    if (!turn || call === undefined) return;
+    const place = wanted ? `${call}.${wanted.part}` : call;
+    try {
+      await this.server.answer(this.session, turn, place, choice, output === undefined ? undefined : { output });
+    } catch (problem) {
+      // Somebody was quicker, in another tab perhaps. The stream tells what they said.
+      if (!(problem instanceof TertuliaError) || problem.code !== 'no_question') this.fail(problem);
+    }
   }
 
   leave(): void {

@@ -46,10 +46,10 @@ class TertuliaChat extends HTMLElement {
     this.visit = undefined;
   }
 
-  // Several attributes that change together make one new visit. A token that is renewed changes nothing else.
+  // Several attributes that change together make one new visit. A token that is renewed begins none.
   attributeChangedCallback(name: string, _before: string | null, value: string | null): void {
     if (!this.isConnected || !this.visit) return;
-    if (name === 'token') this.visit.token = value ?? undefined;
+    if (name === 'token') this.visit.renew(value ?? undefined);
     if (name === 'token' || this.connecting) return;
     this.connecting = true;
     queueMicrotask(() => {

@@ -6,7 +6,8 @@ export interface Frame {
   id: string;
 }
 
-export async function* readFrames(bytes: ReadableStream<Uint8Array>): AsyncGenerator<Frame> {
+// `silence`: milliseconds without a byte after which the stream is taken for cut; an error then.
+export async function* readFrames(bytes: ReadableStream<Uint8Array>, silence?: number): AsyncGenerator<Frame> {
   const reader = bytes.getReader();
   const decoder = new TextDecoder();
   let rest = '';
@@ -14,7 +15,7 @@ export async function* readFrames(bytes: ReadableStream<Uint8Array>): AsyncGener
   let hasData = false;
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await within(reader.read(), silence);
       if (done) return;
       rest += decoder.decode(value, { stream: true });
       let begin = 0;
@@ -46,5 +47,18 @@ export async function* readFrames(bytes: ReadableStream<Uint8Array>): AsyncGener
   } finally {
     // Whoever stops reading early lets the connection go; it stops nothing at the server.
     reader.cancel().catch(() => {});
+  }
+}
+
+async function within<T>(work: Promise<T>, milliseconds: number | undefined): Promise<T> {
+  if (milliseconds === undefined) return work;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing was heard for ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -17,6 +17,9 @@ export interface StreamOptions {
   // Milliseconds before attempt n = 1, 2, … to come back. Default: 250 ms, doubled up to 4 s, each with a
   // little chance, so that many readers do not come back at once.
   backoff?: (attempt: number) => number;
+  // Milliseconds without a sign of life after which a connection is taken for lost, as after a night's sleep. The server gives
+  // one every 15 seconds. Default: 45 seconds.
+  silence?: number;
 }
 
 // Where the stream is read: `first` begins it; `again` reads on behind an event.
@@ -55,13 +58,13 @@ export class TurnStream<Outcome = TurnOutcome> implements AsyncIterable<TurnEven
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent> {
-    const { signal, onConnection, backoff = usualBackoff } = this.options;
+    const { signal, onConnection, backoff = usualBackoff, silence = 45_000 } = this.options;
     for (let attempt = 0; ; ) {
       onConnection?.(attempt === 0 ? 'connecting' : 'lost');
       try {
         const response = await this.open();
         onConnection?.('open');
-        for await (const frame of readFrames(response.body!)) {
+        for await (const frame of readFrames(response.body!, silence)) {
           if (frame.event === 'outcome') {
             this.outcome = JSON.parse(frame.data) as Outcome;
             return;

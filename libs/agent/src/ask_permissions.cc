@@ -154,9 +154,12 @@ Task<Result<void>> ask_permissions(TurnWork& work) {
     // Read each time: an answer to the call before this one may have made a standing rule.
     TERTULIA_CO_TRY_AS(const std::vector<PermissionRule> rules, session_rules(work.session_state()));
     switch (permission_for(*policy, rules, call.name, call.tool_class, hash)) {
-      case Permission::kAllow:
-        call.approval = Approval::kAlways;
+      case Permission::kAllow: {
+        // Somebody's standing word, unless the policy would have let it run anyhow.
+        const Permission without = permission_for(*policy, {}, call.name, call.tool_class, hash);
+        call.approval = without == Permission::kAllow ? Approval::kNotNeeded : Approval::kAlways;
         break;
+      }
       case Permission::kDeny:
         deny(call, Approval::kDenied, "A standing rule does not allow this call. It did not run.");
         break;

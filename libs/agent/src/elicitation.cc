@@ -110,7 +110,7 @@ Task<void> Engine::Impl::elicit(LiveTurnPtr live, Question question, Done<Answer
   const std::string id = question.id();
   // Before anything is stored, so that no answer can come too early.
   if (!live->open_elicitation(id, done)) {
-    done(Error(ErrorCode::kCancelled, "the turn is over"));
+    done(Error(ErrorCode::kCancelled, "the turn is over, or the same is asked already"));
     co_return;
   }
   const auto give = [&live, &id](Result<Answer> answer) {

@@ -43,7 +43,7 @@ Task<Result<void>> take_steering(TurnWork& work) {
   // What was about to be handed back is asked for again, with these words.
   const bool said = work.answered && !work.handed_back;
   work.handed_back.reset();
-  if (said) steps.emplace_back(ResponseNote{work.draft.messages().back()});
+  if (said) steps.emplace_back(response_note(work, work.draft.messages().back()));
   for (Steering& one : left) {
     // The turn that is steered goes on, whatever the message shows: what is not there is left out.
     if (auto weighed = co_await weigh_assets(work, one.messages); !weighed) {

@@ -81,10 +81,10 @@ class LiveTurn {
 
   // Questions of servers in the middle of a call: where they stand, and who waits for the answer. A turn that
   // ends lets nobody wait.
-  // False if it has ended.
+  // False if it has ended, or if the same is asked already.
   bool open_elicitation(const std::string& id, Done<Answer> done) {
     MutexLock lock(mutex_);
-    if (outcome_) return false;
+    if (outcome_ || elicitations_.contains(id)) return false;
     elicitations_[id] = std::move(done);
     return true;
   }

@@ -103,7 +103,7 @@ Result<void> plan_tools(TurnWork& work) {
 std::vector<JournalEntry::Step> unnoted_response(TurnWork& work) {
   std::vector<JournalEntry::Step> steps;
   if (work.response_noted) return steps;
-  steps.emplace_back(ResponseNote{*work.response});
+  steps.emplace_back(response_note(work, *work.response));
   for (JournalEntry::Step& step : work.given_results) steps.push_back(std::move(step));
   work.given_results.clear();
   return steps;

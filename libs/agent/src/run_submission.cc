@@ -71,6 +71,8 @@ void record_done(TurnWork& work, const ToolSetPtr& tools, const Message& respons
 void restore(TurnWork& work, UnfinishedTurn&& unfinished) {
   work.draft = std::move(unfinished.draft);
   work.call_count = unfinished.calls;
+  work.usage.input_tokens = unfinished.input_tokens;
+  work.usage.output_tokens = unfinished.output_tokens;
   work.answered = unfinished.next == NextStep::kCommit;
   if (unfinished.end_conversation) work.ended = EndReason::kAgentDecision;
   // The limits go on counting where they were as far as the journal tells.

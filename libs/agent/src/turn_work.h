@@ -161,6 +161,13 @@ struct TurnWork {
   }
 };
 
+// What the model has said, as it is noted, with what the turn has used until then.
+inline ResponseNote response_note(const TurnWork& work, Message said) {
+  return {.message = std::move(said),
+          .input_tokens = work.usage.input_tokens,
+          .output_tokens = work.usage.output_tokens};
+}
+
 // The response as it must be noted, with the results that middleware gave for some of its calls. Nothing if
 // it is noted already.
 std::vector<JournalEntry::Step> unnoted_response(TurnWork& work);

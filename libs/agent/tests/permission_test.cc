@@ -5,6 +5,7 @@
 #include "tertulia/tools/handed_back_tool.h"
 
 #include "agent_fixture.h"
+#include "question_record.h"
 
 namespace tertulia {
 namespace permission_test {
@@ -106,6 +107,29 @@ TEST_F(PermissionTest, AlwaysIsRememberedForTheSessionAlsoAcrossARestart) {
   EXPECT_EQ(ledger->entries().size(), 3U);
 }
 
+TEST_F(PermissionTest, TheRecordSaysWhoAllowedACall) {
+  policy.rules = {{.tool = "add", .permission = Permission::kAsk}};
+  model->add(ModelStep().call("look", "{}").call("add", R"({"a":1,"b":2})").call("add", R"({"a":3,"b":4})"));
+  model->add(ModelStep().say("Done."));
+  const ToolPtr look = make_tool("look", "Looks.", [] { return 1; }, {.tool_class = ToolClass::kReadOnly});
+  const Agent agent = asking_agent({add_tool(), look});
+  auto run = agent.run("Go", "s");
+  ASSERT_TRUE(agent.engine()->answer(key, wait_for_question(run), {.choice = Answer::Choice::kAlways}));
+  run.result().value();
+  const RecordPage page =
+      read_records(
+          *store,
+          {.tenant = key.tenant, .owner = key.owner, .session = key.session, .kind = RecordKind::kToolCall})
+          .value();
+  std::vector<std::string> allowed;
+  for (const StoredRecord& stored : page.records) {
+    const auto call = parse_form<ToolCallRecord>(stored.record.payload).value();
+    allowed.push_back(call.tool + " " + std::string(name_of(call.approval)));
+  }
+  // The first one only reads: nobody was asked, now or before.
+  EXPECT_THAT(allowed, ElementsAre("look not_needed", "add always", "add always"));
+}
+
 TEST_F(PermissionTest, NothingOfABatchRunsBeforeAllOfItIsSettled) {
   model->add(ModelStep().call("look", "{}").call("add", R"({"a":1,"b":2})"));
   model->add(ModelStep().say("Done."));
@@ -148,6 +172,30 @@ TEST_F(PermissionTest, AQuestionSurvivesTheProcessAndIsAnsweredByTheNext) {
   EXPECT_THAT(ledger->entries(), ElementsAre("add 1 2"));
   EXPECT_EQ(transcript("s").back(), "assistant: 3.");
   EXPECT_TRUE(model->check());
+}
+
+TEST_F(PermissionTest, AnAnswerToOtherArgumentsAllowsNothing) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  {
+    const Agent agent = asking_agent({add_tool()});
+    auto run = agent.run("Go", "s");
+    wait_for_question(run);
+  }
+  {
+    // As if somebody had allowed a call that looked otherwise.
+    const auto engine = Engine::open({.store = store}).value();
+    Question question = engine->questions(key.tenant, key.owner).value().at(0);
+    question.arguments_hash = hash_of_arguments(R"({"a":1,"b":3})");
+    Note note{.key = key,
+              .changes = {AddRecord{answered_record(question, {.choice = Answer::Choice::kOnce}, {})}}};
+    wait<void>([&](Done<void> done) { store->note(std::move(note), std::move(done)); }).value();
+  }
+  const Agent agent = asking_agent({add_tool()});
+  (void)agent.resume("s").result();
+  while (!agent.engine()->running().empty()) std::this_thread::yield();
+  EXPECT_THAT(ledger->entries(), IsEmpty());
+  EXPECT_THAT(transcript("s"),
+              ElementsAre("user: Go", R"(assistant: call add {"a":1,"b":2})", HasSubstr("did not run")));
 }
 
 TEST_F(PermissionTest, NobodyToAskIsADenialAndSoIsNoAnswerInTime) {

@@ -360,5 +360,19 @@ TEST_F(TurnTest, TheHistoryThatFitsIsShownAndTheRestIsKept) {
   EXPECT_GE(model->requests().back().view.size(), 3U);
 }
 
+TEST_F(TurnTest, WhatAToolDoesNotKnowIsListedForAPerson) {
+  model->add(ModelStep().call("send", "{}"));
+  model->add(ModelStep().say("I will look."));
+  const Agent agent = make_agent({make_tool("send", "Sends.", [] {
+    return ToolOutput{.text = "The connection was lost. The outcome is unknown.", .unknown = true};
+  })});
+  agent.run("Send it", "s").result().value();
+  const SessionKey key = local_key({});
+  const std::vector<ToolCallRecord> unknown = agent.engine()->unknown_outcomes(key.tenant, key.owner).value();
+  ASSERT_EQ(unknown.size(), 1U);
+  EXPECT_EQ(unknown[0].tool, "send");
+  EXPECT_EQ(unknown[0].error, "The connection was lost. The outcome is unknown.");
+}
+
 }  // namespace turn_test
 }  // namespace tertulia

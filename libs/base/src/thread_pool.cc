@@ -20,26 +20,9 @@ class Jobs {
   // `start` adds a thread that calls run(), or returns false.
   template <class Start>
   Result<void> post(std::function<void()> job, Start start) {
-    MutexLock lock(mutex_);
-    if (closed_) return Error(ErrorCode::kClosed, "the threads are being stopped");
-    if (jobs_.size() >= queue_) {
-      return Error(ErrorCode::kQueueFull, "too many jobs are waiting for a thread")
-          .with("limit", static_cast<std::int64_t>(queue_));
-    }
-    jobs_.push_back(std::move(job));
-    // Those who were woken but have not taken their job yet still count as idle, and their job as waiting.
-    if (idle_ >= jobs_.size()) {
-      work_.notify_one();
-    } else if (threads_ < limit_) {
-      if (start()) {
-        ++threads_;
-      } else if (threads_ == 0) {
-        jobs_.pop_back();
-        return Error(ErrorCode::kQueueFull,
-                     "the machine allows no further thread; end other programs or raise its limit");
-      }
-      // Where the machine refuses a thread, the jobs wait for those there are.
-    }
+    TERTULIA_TRY_AS(const bool wake, push(std::move(job), start));
+    // Outside of the lock, which the thread that wakes up wants first.
+    if (wake) work_.notify_one();
     return {};
   }
 
@@ -66,6 +49,31 @@ class Jobs {
   }
 
  private:
+  // True: a thread that sleeps is to be woken for it.
+  template <class Start>
+  Result<bool> push(std::function<void()> job, Start start) {
+    MutexLock lock(mutex_);
+    if (closed_) return Error(ErrorCode::kClosed, "the threads are being stopped");
+    if (jobs_.size() >= queue_) {
+      return Error(ErrorCode::kQueueFull, "too many jobs are waiting for a thread")
+          .with("limit", static_cast<std::int64_t>(queue_));
+    }
+    jobs_.push_back(std::move(job));
+    // Those who were woken but have not taken their job yet still count as idle, and their job as waiting.
+    if (idle_ >= jobs_.size()) return true;
+    if (threads_ < limit_) {
+      if (start()) {
+        ++threads_;
+      } else if (threads_ == 0) {
+        jobs_.pop_back();
+        return Error(ErrorCode::kQueueFull,
+                     "the machine allows no further thread; end other programs or raise its limit");
+      }
+      // Where the machine refuses a thread, the jobs wait for those there are.
+    }
+    return false;
+  }
+
   const std::size_t limit_;
   const std::size_t queue_;
   Mutex mutex_;
@@ -92,7 +100,9 @@ class ThreadPool final : public Executor {
   }
 
   Result<void> post(std::function<void()> job) override {
-    return jobs_->post(std::move(job), [this] { return start_thread(); });
+    // The job may let go of the last that holds the pool before this call is over.
+    const std::shared_ptr<Jobs> jobs = jobs_;
+    return jobs->post(std::move(job), [this] { return start_thread(); });
   }
 
  private:

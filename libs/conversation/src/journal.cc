@@ -106,6 +106,8 @@ class Folder {
     if (!note.message.valid() || note.message.role() != Role::kAssistant) {
       return bad("holds a model response that is not of role assistant");
     }
+    turn_->input_tokens = std::max(turn_->input_tokens, note.input_tokens);
+    turn_->output_tokens = std::max(turn_->output_tokens, note.output_tokens);
     if (!note.message.has_tool_calls()) {
       turn_->next = NextStep::kCommit;
       return add(note.message);

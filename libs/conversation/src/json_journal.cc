@@ -45,6 +45,8 @@ void describe_note(Fields& fields, typename Fields::template Ref<InputNote> note
 template <class Fields>
 void describe_note(Fields& fields, typename Fields::template Ref<ResponseNote> note) {
   fields.required("message", note.message);
+  fields.optional("input_tokens", note.input_tokens);
+  fields.optional("output_tokens", note.output_tokens);
 }
 template <class Fields>
 void describe_note(Fields& fields, typename Fields::template Ref<IntentNote> note) {

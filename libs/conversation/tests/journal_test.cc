@@ -76,6 +76,15 @@ TEST(Journal, StoredAnswerIsCommittedAndNotSampledAgain) {
   EXPECT_EQ(turn.draft.messages().size(), 2U);
 }
 
+TEST(Journal, WhatWasUsedIsKnownUpToTheLastStoredAnswer) {
+  const UnfinishedTurn turn =
+      Steps()
+          .add(ResponseNote{.message = calls({{"c1", "read"}}), .input_tokens = 100, .output_tokens = 20})
+          .unfinished();
+  EXPECT_EQ(turn.input_tokens, 100U);
+  EXPECT_EQ(turn.output_tokens, 20U);
+}
+
 TEST(Journal, EachOpenCallIsRecoveredByItsClass) {
   const UnfinishedTurn turn =
       Steps()

@@ -276,7 +276,8 @@ class RandomValues {
             InputNote{.message = plain_message(Role::kUser), .idempotency_key = text(), .body_hash = text()};
         break;
       case 2:
-        value.step = ResponseNote{tool_group()[0]};
+        value.step = ResponseNote{
+            .message = tool_group()[0], .input_tokens = small_count(), .output_tokens = small_count()};
         break;
       case 3:
         value.step = IntentNote{

@@ -5,14 +5,6 @@
 #include "index_options.h"
 
 namespace tertulia {
-namespace {
-
-HybridOptions options_for(const Embedder* embedder) {
-  return embedder == nullptr ? HybridOptions() : index_options(embedder->info());
-}
-
-}  // namespace
-
 IndexedMessage indexed_message(const Message& message, std::string conversation, std::uint64_t place) {
   IndexedMessage indexed{.id = message.id().text(),
                          .conversation = std::move(conversation),
@@ -25,7 +17,7 @@ IndexedMessage indexed_message(const Message& message, std::string conversation,
 }
 
 ConversationIndex::ConversationIndex(std::shared_ptr<Embedder> embedder)
-    : embedder_(std::move(embedder)), index_(options_for(embedder_.get())) {}
+    : embedder_(std::move(embedder)), index_(index_options(embedder_.get())) {}
 
 Result<void> ConversationIndex::add(std::vector<IndexedMessage> messages) {
   std::vector<Vector> vectors(messages.size());

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "tertulia/memory/episodic_memory.h"
@@ -113,8 +114,58 @@ bool speaks_of_oneself(std::string_view sentence) {
   return false;
 }
 
-bool is_number_sign(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == ' ' || c == '-';
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_number_sign(char c) { return is_digit(c) || c == ' ' || c == '-'; }
+
+// The digits with which a text begins, as a number; none unless they are so many.
+std::optional<int> digits_at(std::string_view text, std::size_t count) {
+  if (text.size() < count || (text.size() > count && is_digit(text[count]))) return std::nullopt;
+  int value = 0;
+  for (const char c : text.substr(0, count)) {
+    if (!is_digit(c)) return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  return value;
+}
+
+bool is_year(std::optional<int> number) { return number && *number >= 1'900 && *number < 2'200; }
+bool is_day_or_month(std::optional<int> number) { return number && *number >= 1 && *number <= 31; }
+
+// How long the day with which a text begins is, as 2026-11-16 or 16-11-2026, or the years, as 2019-2023. 0 if
+// it begins with none: they have as many digits as telephone numbers.
+std::size_t date_length(std::string_view text) {
+  const auto dash = [&](std::size_t at) { return at < text.size() && text[at] == '-'; };
+  if (is_year(digits_at(text, 4)) && dash(4)) {
+    const std::string_view rest = text.substr(5);
+    if (is_year(digits_at(rest, 4))) return 9;
+    const bool day =
+        is_day_or_month(digits_at(rest, 2)) && dash(7) && is_day_or_month(digits_at(text.substr(8), 2));
+    return day ? 10 : 0;
+  }
+  const bool day = is_day_or_month(digits_at(text, 2)) && dash(2) &&
+                   is_day_or_month(digits_at(text.substr(3), 2)) && dash(5) &&
+                   is_year(digits_at(text.substr(6), 4));
+  return day ? 10 : 0;
+}
+
+// How long the telephone or card number with which a text begins is; 0 if it begins with none.
+std::size_t number_length(std::string_view text) {
+  if (!is_digit(text[0]) && text[0] != '+') return 0;
+  std::size_t end = 1;
+  while (end < text.size() && is_number_sign(text[end])) ++end;
+  while (end > 0 && !is_digit(text[end - 1])) --end;
+  const auto digits = std::count_if(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), is_digit);
+  return static_cast<std::size_t>(digits) >= kFewestDigits ? end : 0;
+}
+
+// How long the address of mail with which a text begins is; 0 if it begins with none.
+std::size_t address_length(std::string_view text) {
+  std::string_view word = text.substr(0, text.find_first_of(" \t\r\n\f\v"));
+  // What ends the sentence is no part of it.
+  word = word.substr(0, word.find_last_not_of(".,;:!?)>\"'") + 1);
+  const std::size_t at = word.find('@');
+  const bool address = at != std::string_view::npos && at > 0 && word.find('.', at) != std::string_view::npos;
+  return address ? word.size() : 0;
 }
 
 }  // namespace
@@ -160,31 +211,21 @@ std::vector<std::string> key_facts_of(std::span<const Message> messages, std::si
 std::string mask_personal_data(std::string_view text) {
   std::string masked;
   for (std::size_t i = 0; i < text.size();) {
-    const bool starts_word = i == 0 || !is_word_byte(text[i - 1]);
-    if (starts_word && (std::isdigit(static_cast<unsigned char>(text[i])) != 0 || text[i] == '+')) {
-      std::size_t end = i + 1;
-      while (end < text.size() && is_number_sign(text[end])) ++end;
-      while (end > i && std::isdigit(static_cast<unsigned char>(text[end - 1])) == 0) --end;
-      const auto digits = std::count_if(
-          text.begin() + static_cast<std::ptrdiff_t>(i), text.begin() + static_cast<std::ptrdiff_t>(end),
-          [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
-      if (static_cast<std::size_t>(digits) >= kFewestDigits) {
-        masked += "[number]";
-        i = end;
-        continue;
-      }
-    }
-    std::size_t end = i;
-    while (end < text.size() && std::isspace(static_cast<unsigned char>(text[end])) == 0) ++end;
-    const std::string_view word = text.substr(i, end - i);
-    const std::size_t at = word.find('@');
-    if (starts_word && at != std::string_view::npos && at > 0 &&
-        word.find('.', at) != std::string_view::npos) {
+    const std::string_view rest = text.substr(i);
+    if (i > 0 && is_word_byte(text[i - 1])) {
+      masked += text[i++];
+    } else if (const std::size_t date = date_length(rest); date > 0) {
+      masked += rest.substr(0, date);
+      i += date;
+    } else if (const std::size_t number = number_length(rest); number > 0) {
+      masked += "[number]";
+      i += number;
+    } else if (const std::size_t address = address_length(rest); address > 0) {
       masked += "[email]";
-      i = end;
-      continue;
+      i += address;
+    } else {
+      masked += text[i++];
     }
-    masked += text[i++];
   }
   return masked;
 }

@@ -17,6 +17,7 @@
 #include "tertulia/store/thrown.h"
 
 #include "index_options.h"
+#include "recently_used.h"
 
 namespace tertulia {
 namespace {
@@ -25,6 +26,8 @@ namespace {
 constexpr double kLeastScore = 0.52;
 // Below this a line of an episode that belongs to the question is not quoted.
 constexpr double kLeastQuoteScore = 0.08;
+// Owners whose episodes are held in RAM.
+constexpr std::size_t kMostShelves = 4'096;
 // Messages of an episode that are looked through for quotes.
 constexpr std::size_t kMostQuotable = 400;
 
@@ -49,10 +52,6 @@ using OwnerKey = std::pair<TenantId, OwnerId>;
 
 RecordQuery all_of(const TenantId& tenant, const OwnerId& owner) {
   return {.tenant = tenant, .owner = owner, .kind = RecordKind::kEpisode, .limit = 1'000};
-}
-
-HybridOptions shelf_options(const Embedder* embedder) {
-  return embedder == nullptr ? HybridOptions() : index_options(embedder->info());
 }
 
 // Up to which message a branch is in episodes, those that were forgotten included. Kept only when one is.
@@ -89,7 +88,7 @@ struct EpisodicMemory::Impl {
   UuidMaker uuids;
   SummariseSpan summarise;
   Mutex mutex;
-  std::map<OwnerKey, ShelfPtr> shelves TERTULIA_GUARDED_BY(mutex);
+  RecentlyUsed<OwnerKey, ShelfPtr> shelves TERTULIA_GUARDED_BY(mutex){kMostShelves};
 
   Vector vector_of(const std::string& text, const CancelToken& cancel = {}) const {
     if (!embedder || text.empty()) return {};
@@ -106,19 +105,20 @@ struct EpisodicMemory::Impl {
     const std::string last = newest.records.empty() ? std::string() : newest.records.front().record.key;
     {
       MutexLock lock(mutex);
-      const auto known = shelves.find({tenant, owner});
-      if (known != shelves.end() && known->second->newest == last) return known->second;
+      const ShelfPtr* known = shelves.find({tenant, owner});
+      if (known != nullptr && (*known)->newest == last) return *known;
     }
     TERTULIA_TRY_AS(const ShelfPtr shelf, read_shelf(tenant, owner, last));
     MutexLock lock(mutex);
-    shelves[{tenant, owner}] = shelf;
+    shelves.put({tenant, owner}, shelf);
+    shelves.trim([](const ShelfPtr&) { return true; });
     return shelf;
   }
 
   Result<ShelfPtr> read_shelf(const TenantId& tenant, const OwnerId& owner, const std::string& newest) const {
     auto shelf = std::make_shared<Shelf>();
     shelf->newest = newest;
-    shelf->index = HybridIndex(shelf_options(embedder.get()));
+    shelf->index = HybridIndex(index_options(embedder.get()));
     RecordQuery query = all_of(tenant, owner);
     do {
       TERTULIA_TRY_AS(RecordPage page, read_records(store, query));
@@ -408,7 +408,8 @@ Result<std::size_t> EpisodicMemory::forget_messages(const SessionKey& key,
 
 void EpisodicMemory::drop_owner(const TenantId& tenant, const OwnerId& owner) {
   MutexLock lock(impl_->mutex);
-  impl_->shelves.erase({tenant, owner});
+  const OwnerKey whose{tenant, owner};
+  impl_->shelves.erase_if([&](const OwnerKey& each) { return each == whose; });
 }
 
 }  // namespace tertulia

@@ -10,7 +10,9 @@
 #include "tertulia/memory/vector_index.h"
 #include "tertulia/text/word_pieces.h"
 
+#include "index_search.h"
 #include "question.h"
+#include "sentences.h"
 #include "sequences.h"
 #include "terms.h"
 #include "word_index.h"
@@ -18,47 +20,20 @@
 namespace tertulia {
 namespace {
 
-// How much each sign counts. Found by trying on conversations between people; the result changes little
-// around them.
-struct Weights {
-  // Words of the items before and behind it: an answer often lacks the words of its question, which stand in
-  // the item before.
-  float before = 0.5F;
-  float behind = 0.3F;
-  float two_before = 0.35F;
-  float two_behind = 0.2F;
-  // The three best of its sequence together: what is being talked about.
-  float sequence = 0.1F;
-  // Meaning beside words, and that of the neighbours beside its own.
-  float meaning = 0.15F;
-  float meaning_before = 0.2F;
-  float meaning_behind = 0.2F;
-  // Said by the one who is asked about; from the time that is asked about; longer than others.
-  float speaker = 0.8F;
-  float date = 1.5F;
-  float length = 0.1F;
-};
-constexpr Weights kWeights;
-
-// Only so many of the items that share a word with the question, and so many of the nearest in meaning, are
-// looked at closely.
-constexpr std::size_t kWordCandidates = 500;
-constexpr std::size_t kMeaningCandidates = 200;
 // The sum of signs at which the strength is 0.63: most of the words, in a text of usual length.
 constexpr double kStrengthScale = 0.6;
 // What a text scores that is just strong enough to fit, and the strength that this takes with words. That by
 // meaning alone follows from the embedder. Chosen with documents and questions: asked_documents.h.
 constexpr double kFittingScore = 0.75;
 constexpr double kFittingWithWords = 0.28;
-// Among more items than a few, something is near by chance: how much more strength it takes, for each time
-// that there are e times as many.
+// Among more items than a few, something is near by chance: by which share more strength it takes, for each
+// time that there are e times as many.
 constexpr double kFewItems = 8;
-constexpr double kGrowth = 0.02;
-constexpr double kGrowthWithWords = 0.035;
+constexpr double kGrowth = 0.125;
 
-double fitting_among(std::size_t items, double fitting, double growth) {
+double fitting_among(std::size_t items, double fitting) {
   const double times = std::max(static_cast<double>(items) / kFewItems, 1.0);
-  return std::clamp(fitting + growth * std::log(times), 1e-6, 1 - 1e-6);
+  return std::clamp(fitting * (1 + kGrowth * std::log(times)), 1e-6, 1 - 1e-6);
 }
 
 // Of a strength between 0 and 1: one line up to what is fitting, another one from there.
@@ -69,38 +44,23 @@ double score_of(double strength, double fitting) {
 
 using VectorFilter = std::function<bool(std::uint32_t)>;
 
-struct Item {
-  std::string id;
-  std::string speaker;
-  std::optional<Time> time;
-  Language language = Language::kEnglish;
-};
+// How much of a text are questions, 0 to 1.
+float asking_share(std::string_view text) {
+  std::size_t all = 0;
+  std::size_t asking = 0;
+  for (const std::string& sentence : sentences_of(text)) {
+    all += sentence.size();
+    if (sentence.ends_with('?') || sentence.ends_with("？") || sentence.ends_with("؟")) {
+      asking += sentence.size();
+    }
+  }
+  return all == 0 ? 0 : static_cast<float>(asking) / static_cast<float>(all);
+}
 
 std::string first_word(std::string_view name) {
   std::vector<std::string> words = folded_words(name);
   return words.empty() ? std::string() : std::move(words.front());
 }
-
-// The sums of the three largest values of each sequence.
-class SequenceSums {
- public:
-  explicit SequenceSums(std::size_t sequences) : best_(sequences) {}
-
-  void add(std::uint32_t sequence, float value) {
-    if (sequence == kNone) return;
-    for (float& place : best_[sequence]) {
-      if (value > place) std::swap(value, place);
-    }
-  }
-  float of(std::uint32_t sequence) const {
-    if (sequence == kNone) return 0;
-    const auto& best = best_[sequence];
-    return best[0] + best[1] + best[2];
-  }
-
- private:
-  std::vector<std::array<float, 3>> best_;
-};
 
 }  // namespace
 
@@ -138,7 +98,7 @@ struct HybridIndex::Impl {
 
   HybridOptions options;
   std::unordered_map<std::string, std::uint32_t> labels;
-  std::vector<Item> items;
+  std::vector<KnownItem> items;
   std::vector<std::uint32_t> free;
   // How many items each has.
   std::unordered_map<std::string, std::size_t> speakers;
@@ -150,90 +110,6 @@ struct HybridIndex::Impl {
 
 namespace {
 
-// One search: what is known of the items that come into question.
-class Search {
- public:
-  Search(const IndexQuery& query, const RecallQuestion& question, const WordIndex& words,
-         const Sequences& sequences, const std::vector<Item>& items)
-      : query_(query),
-        question_(question),
-        words_(words),
-        sequences_(sequences),
-        items_(items),
-        sums_(sequences.count()) {
-    own_.resize(items.size());
-    chosen_.resize(items.size());
-  }
-
-  void find_by_words() {
-    std::vector<std::uint32_t> touched = words_.score(question_.terms, own_);
-    for (const std::uint32_t label : touched) sums_.add(sequences_.sequence(label), own_[label]);
-    if (touched.size() > kWordCandidates) {
-      const auto cut = touched.begin() + static_cast<std::ptrdiff_t>(kWordCandidates);
-      std::nth_element(touched.begin(), cut, touched.end(),
-                       [&](std::uint32_t a, std::uint32_t b) { return own_[a] > own_[b]; });
-      touched.erase(cut, touched.end());
-    }
-    for (const std::uint32_t label : touched) choose_around(label, 2);
-  }
-
-  // Takes it and those next to it.
-  void choose_around(std::uint32_t label, int reach) {
-    choose(label);
-    std::uint32_t before = label;
-    std::uint32_t behind = label;
-    for (int i = 0; i < reach; ++i) {
-      if (before != kNone) before = sequences_.before(before);
-      if (behind != kNone) behind = sequences_.behind(behind);
-      choose(before);
-      choose(behind);
-    }
-  }
-
-  const std::vector<std::uint32_t>& candidates() const { return candidates_; }
-  float own(std::uint32_t label) const { return own_[label]; }
-
-  // Its words, those around it, and those of its sequence.
-  float words_around(std::uint32_t label) const {
-    const std::uint32_t before = sequences_.before(label);
-    const std::uint32_t behind = sequences_.behind(label);
-    float sum = own_[label] + kWeights.before * own_of(before) + kWeights.behind * own_of(behind);
-    if (before != kNone) sum += kWeights.two_before * own_of(sequences_.before(before));
-    if (behind != kNone) sum += kWeights.two_behind * own_of(sequences_.behind(behind));
-    return sum + kWeights.sequence * sums_.of(sequences_.sequence(label));
-  }
-
-  // What is not in the words: who, when, and how much was said.
-  float factor(std::uint32_t label) const {
-    const Item& item = items_[label];
-    float factor = 1;
-    if (question_.named.size() == 1 && item.speaker == question_.named.front()) factor += kWeights.speaker;
-    if (question_.date && item.time) {
-      factor *= 1 + kWeights.date * static_cast<float>(question_.date->fit(*item.time));
-    }
-    const double length = std::max(words_.length(label), 1U);
-    const double longer = std::log(length / std::max(words_.average_length(), 1.0));
-    return factor * std::clamp(1 + kWeights.length * static_cast<float>(longer), 0.5F, 1.5F);
-  }
-
- private:
-  void choose(std::uint32_t label) {
-    if (label == kNone || std::exchange(chosen_[label], 1)) return;
-    if (!query_.filter || query_.filter(items_[label].id)) candidates_.push_back(label);
-  }
-  float own_of(std::uint32_t label) const { return label == kNone ? 0 : own_[label]; }
-
-  const IndexQuery& query_;
-  const RecallQuestion& question_;
-  const WordIndex& words_;
-  const Sequences& sequences_;
-  const std::vector<Item>& items_;
-  std::vector<float> own_;
-  std::vector<char> chosen_;
-  std::vector<std::uint32_t> candidates_;
-  SequenceSums sums_;
-};
-
 struct Scored {
   std::uint32_t label;
   float cosine;
@@ -243,7 +119,7 @@ struct Scored {
 
 // The best of them, with their names. Names are compared only where strengths are equal.
 std::vector<Found> best_of(std::vector<Scored>& scored, const IndexQuery& query,
-                           const std::vector<Item>& items) {
+                           const std::vector<KnownItem>& items) {
   // Without a word in common, what is no nearer than anything else was not found.
   std::erase_if(scored, [&](const Scored& one) {
     return one.score < query.min_score || (query.words && one.strength <= 0);
@@ -289,7 +165,8 @@ Result<void> HybridIndex::add(IndexItem item) {
   std::string speaker = first_word(item.speaker);
   if (!speaker.empty()) ++impl.speakers[speaker];
   impl.labels.emplace(item.id, label);
-  impl.items[label] = {std::move(item.id), std::move(speaker), item.time, read.language};
+  const float asking = asking_share(item.text);
+  impl.items[label] = {std::move(item.id), std::move(speaker), item.time, read.language, asking};
   return {};
 }
 
@@ -341,7 +218,7 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
   }
   std::vector<Scored> scored;
   if (!query.words) {
-    const double fitting = fitting_among(size(), impl.meaning_of(impl.options.fitting), kGrowth);
+    const double fitting = fitting_among(size(), impl.meaning_of(impl.options.fitting));
     for (const Near& near : nearest) {
       const double strength = impl.meaning_of(near.cosine);
       scored.push_back({near.label, near.cosine, strength, score_of(strength, fitting)});
@@ -354,15 +231,16 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
                                                              .languages = impl.languages_present(),
                                                              .related = query.related,
                                                              .now = query.now});
-  Search search(query, question, impl.words, impl.sequences, impl.items);
+  IndexSearch search(query, question, impl.words, impl.sequences, impl.items);
   search.find_by_words();
   for (const Near& near : nearest) search.choose_around(near.label, 1);
+  search.look_around();
   const std::vector<std::uint32_t>& candidates = search.candidates();
   const auto cosine_of = [&](std::uint32_t label) {
     if (!by_meaning || label == kNone) return 0.0F;
     return label < cosines.size() ? cosines[label] : impl.vectors->cosine(query.vector, label);
   };
-  const double fitting = fitting_among(size(), kFittingWithWords, kGrowthWithWords);
+  const double fitting = fitting_among(size(), kFittingWithWords);
   for (const std::uint32_t label : candidates) {
     const float cosine = cosine_of(label);
     const float meaning = impl.meaning_of(cosine) +

@@ -11,4 +11,9 @@ inline HybridOptions index_options(const EmbedderInfo& info) {
       .dimensions = info.dimensions, .unrelated = info.unrelated, .fitting = info.fitting, .same = info.same};
 }
 
+// Null: by words only.
+inline HybridOptions index_options(const Embedder* embedder) {
+  return embedder == nullptr ? HybridOptions() : index_options(embedder->info());
+}
+
 }  // namespace tertulia

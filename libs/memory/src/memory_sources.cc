@@ -48,7 +48,9 @@ Result<std::vector<ContextItem>> EpisodeSource::retrieve(const ContextRequest& r
                      .text = text_of_episode(one.episode),
                      .score = one.score};
     if (one.episode.closed_at >= oldest_quoted) {
-      for (const std::string& quote : one.quotes) item.text += "\n> " + quote;
+      for (const std::string& quote : one.quotes) {
+        item.text += "\n> " + (config.episodic_pii_detection ? mask_personal_data(quote) : quote);
+      }
     }
     if (!item.text.empty()) items.push_back(std::move(item));
   }

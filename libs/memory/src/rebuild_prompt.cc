@@ -64,15 +64,9 @@ class Rebuilding {
   }
 
   Result<PromptPart> part(const ReceiptItem& item) {
-    TERTULIA_TRY_AS(const RecordPage page, read_records(store_, {.tenant = key_.tenant,
-                                                                 .owner = key_.owner,
-                                                                 .session = key_.session,
-                                                                 .kind = RecordKind::kReceipt,
-                                                                 .branch = receipt_.branch,
-                                                                 .name = item.text,
-                                                                 .limit = 1}));
-    if (page.records.empty()) return gone(item);
-    return prompt_part_of(page.records.front().record);
+    Result<PromptPart> found = read_prompt_part(store_, key_, receipt_.branch, item.text);
+    if (!found && found.error().code() == ErrorCode::kNotFound) return gone(item);
+    return found;
   }
 
   Result<void> take(const ReceiptItem& item) {
@@ -210,6 +204,21 @@ Result<std::vector<Receipt>> receipts_in(const RecordPage& page) {
 }
 
 }  // namespace
+
+Result<PromptPart> read_prompt_part(Store& store, const SessionKey& key, const BranchId& branch,
+                                    const std::string& hash) {
+  TERTULIA_TRY_AS(const RecordPage page, read_records(store, {.tenant = key.tenant,
+                                                              .owner = key.owner,
+                                                              .session = key.session,
+                                                              .kind = RecordKind::kReceipt,
+                                                              .branch = branch,
+                                                              .name = hash,
+                                                              .limit = 1}));
+  if (page.records.empty()) {
+    return Error(ErrorCode::kNotFound, "a text of a prompt was erased since it was shown");
+  }
+  return prompt_part_of(page.records.front().record);
+}
 
 Result<std::vector<Receipt>> read_receipts(Store& store, const SessionKey& key, const TurnId& turn) {
   TERTULIA_TRY_AS(const RecordPage page, read_records(store, {.tenant = key.tenant,

@@ -13,13 +13,19 @@ constexpr std::size_t kMaxFactBytes = 4'096;
 struct Judgement {
   // The id of the fact that says the same; empty if none does.
   std::string same;
-  std::vector<std::string> contradicted;
+  // Those that it ends.
+  std::vector<std::string> ended;
+  // What was told first of all that was told later and ends it; empty if nothing does.
+  std::string ended_by;
 };
 
 Judgement judge(const CollectionState& state, std::string_view text, const Vector& vector, Time from) {
   Judgement judgement;
+  const auto item_named = [&](std::string_view id) -> const MemoryItem& {
+    return state.items.find(id)->second.item;
+  };
   const auto is_current_fact = [&](std::string_view id) {
-    const MemoryItem& item = state.items.find(id)->second.item;
+    const MemoryItem& item = item_named(id);
     return item.kind == MemoryKind::kFact && (!item.valid_until || from < *item.valid_until);
   };
   // Near in words or in meaning: what is neither cannot stand in any relation to it.
@@ -30,20 +36,24 @@ Judgement judge(const CollectionState& state, std::string_view text, const Vecto
   std::vector<Found> found = state.index.search(by_words);
   for (Found& one : state.index.search(by_meaning)) found.push_back(std::move(one));
   for (const Found& one : found) {
-    const MemoryItem& item = state.items.find(one.id)->second.item;
-    switch (relation_of(item.text, text, one.meaning)) {
-      case FactRelation::kSame:
-        if (judgement.same.empty()) judgement.same = one.id;
-        break;
-      case FactRelation::kContradicts:
-        if (std::find(judgement.contradicted.begin(), judgement.contradicted.end(), one.id) ==
-            judgement.contradicted.end()) {
-          judgement.contradicted.push_back(one.id);
-        }
-        break;
-      case FactRelation::kUnrelated:
-        break;
+    const MemoryItem& item = item_named(one.id);
+    // What was told later decides, whichever of the two was learned first.
+    const bool later = item.time > from;
+    const FactRelation relation =
+        later ? relation_of(text, item.text, one.meaning) : relation_of(item.text, text, one.meaning);
+    if (relation == FactRelation::kSame && judgement.same.empty()) judgement.same = one.id;
+    if (relation != FactRelation::kContradicts) continue;
+    if (later) {
+      const std::string& first = judgement.ended_by;
+      if (first.empty() || item.time < item_named(first).time) judgement.ended_by = one.id;
+    } else if (std::ranges::find(judgement.ended, one.id) == judgement.ended.end()) {
+      judgement.ended.push_back(one.id);
     }
+  }
+  // Said again after something else had held in between: the two are not one.
+  if (!judgement.same.empty() && !judgement.ended_by.empty() &&
+      item_named(judgement.ended_by).time < item_named(judgement.same).time) {
+    judgement.same.clear();
   }
   return judgement;
 }
@@ -55,6 +65,73 @@ void put_change(std::vector<MemoryChange>& changes, const StoredItem& stored) {
     changes.emplace_back(DropRecords{.stream = record.stream, .up_to = stored.number - 1});
   changes.emplace_back(AddRecord{std::move(record)});
 }
+
+// One fact on its way into a collection that nobody else writes to.
+class Remembering {
+ public:
+  Remembering(const CollectionState& state, Embedder& embedder) : state_(state), embedder_(embedder) {}
+
+  // It is known, in these or other words: perhaps not by whom, or not since when.
+  Result<void> know_again(const NewFact& fact, Time from, const Judgement& judgement) {
+    StoredItem known = state_.items.at(judgement.same);
+    bool changed = false;
+    // A fact without messages is the writer's own and stays so.
+    std::vector<MessageId>& sources = known.item.sources;
+    for (const MessageId& message : fact.sources) {
+      if (sources.empty() || std::ranges::find(sources, message) != sources.end()) continue;
+      sources.push_back(message);
+      changed = true;
+    }
+    if (from < known.item.time) {
+      known.item.time = from;
+      changed = true;
+      TERTULIA_TRY(end(judgement.ended, known.item));
+    }
+    remembered.known = true;
+    remembered.fact = fact_of(known.item);
+    if (!changed) return {};
+    return write(std::move(known));
+  }
+
+  Result<void> add(StoredItem fresh, const Judgement& judgement) {
+    if (!judgement.ended_by.empty()) {
+      fresh.item.valid_until = state_.items.at(judgement.ended_by).item.time;
+      fresh.item.superseded_by = judgement.ended_by;
+    }
+    remembered.fact = fact_of(fresh.item);
+    TERTULIA_TRY(end(judgement.ended, fresh.item));
+    written.push_back(std::move(fresh));
+    return {};
+  }
+
+  Remembered remembered;
+  std::vector<StoredItem> written;
+
+ private:
+  // From when `newer` is true these are not.
+  Result<void> end(const std::vector<std::string>& ids, const MemoryItem& newer) {
+    for (const std::string& id : ids) {
+      StoredItem ended = state_.items.at(id);
+      ended.item.valid_until = std::max(newer.time, ended.item.time);
+      ended.item.superseded_by = newer.id;
+      TERTULIA_TRY(write(std::move(ended)));
+      remembered.superseded.push_back(id);
+    }
+    return {};
+  }
+
+  // What is in RAM has no vector: that is in the index.
+  Result<void> write(StoredItem item) {
+    ++item.number;
+    TERTULIA_TRY_AS(std::vector<Vector> vectors, embed(embedder_, {item.item.text}));
+    item.vector = std::move(vectors.front());
+    written.push_back(std::move(item));
+    return {};
+  }
+
+  const CollectionState& state_;
+  Embedder& embedder_;
+};
 
 }  // namespace
 
@@ -73,25 +150,10 @@ Result<Remembered> SemanticMemory::remember(const CollectionId& id, NewFact fact
   const Time from = fact.valid_from.value_or(impl_->env.clock().now());
   const Judgement judgement = judge(state, fact.text, vectors.front(), from);
 
-  Remembered remembered;
-  std::vector<StoredItem> written;
+  Remembering remembering(state, *impl_->embedder);
   if (!judgement.same.empty()) {
-    StoredItem known = state.items.at(judgement.same);
-    remembered.known = true;
-    std::vector<MessageId>& sources = known.item.sources;
-    bool grown = false;
-    // A fact without messages is the writer's own and stays so.
-    for (const MessageId& message : fact.sources) {
-      if (sources.empty() || std::find(sources.begin(), sources.end(), message) != sources.end()) continue;
-      sources.push_back(message);
-      grown = true;
-    }
-    remembered.fact = fact_of(known.item);
-    if (!grown) return remembered;
-    ++known.number;
-    TERTULIA_TRY_AS(std::vector<Vector> again, embed(*impl_->embedder, {known.item.text}));
-    known.vector = std::move(again.front());
-    written.push_back(std::move(known));
+    TERTULIA_TRY(remembering.know_again(fact, from, judgement));
+    if (remembering.written.empty()) return std::move(remembering.remembered);
   } else {
     StoredItem stored{.tokens = impl_->options.tokenizer->count(fact.text),
                       .vector = std::move(vectors.front())};
@@ -101,26 +163,15 @@ Result<Remembered> SemanticMemory::remember(const CollectionId& id, NewFact fact
                    .sources = std::move(fact.sources),
                    .writer = std::string(name_of(writer.kind)) + ":" + writer.name,
                    .time = from};
-    remembered.fact = fact_of(stored.item);
-    for (const std::string& old : judgement.contradicted) {
-      StoredItem closed = state.items.at(old);
-      closed.item.valid_until = std::max(from, closed.item.time);
-      closed.item.superseded_by = stored.item.id;
-      ++closed.number;
-      TERTULIA_TRY_AS(std::vector<Vector> again, embed(*impl_->embedder, {closed.item.text}));
-      closed.vector = std::move(again.front());
-      written.push_back(std::move(closed));
-      remembered.superseded.push_back(old);
-    }
-    written.push_back(std::move(stored));
+    TERTULIA_TRY(remembering.add(std::move(stored), judgement));
   }
 
   std::vector<MemoryChange> changes;
-  for (const StoredItem& stored : written) put_change(changes, stored);
+  for (const StoredItem& stored : remembering.written) put_change(changes, stored);
   TERTULIA_TRY(write_changes(impl_->store, id, std::move(changes)));
   const std::unique_lock lock(collection->looking);
-  for (StoredItem& stored : written) state.put(std::move(stored));
-  return remembered;
+  for (StoredItem& stored : remembering.written) state.put(std::move(stored));
+  return std::move(remembering.remembered);
 }
 
 }  // namespace tertulia

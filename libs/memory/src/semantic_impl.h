@@ -1,7 +1,7 @@
 // The inside of SemanticMemory: which collections are open, and who may touch them when.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -12,6 +12,7 @@
 #include "tertulia/memory/semantic_memory.h"
 
 #include "collection_state.h"
+#include "recently_used.h"
 
 namespace tertulia {
 
@@ -46,7 +47,9 @@ struct SemanticMemory::Impl {
   UuidMaker ids;
 
   std::mutex mutex;
-  std::map<CollectionId, std::shared_ptr<OpenCollection>> collections;
+  RecentlyUsed<CollectionId, std::shared_ptr<OpenCollection>> collections;
+  // How often some were let go of: what was read before that may be older than what was written since.
+  std::uint64_t let_go = 0;
 };
 
 // An item of kind kFact.

@@ -113,20 +113,30 @@ SemanticMemory::Impl::Impl(Store& the_store, Env& the_env, std::shared_ptr<Embed
       env(the_env),
       embedder(std::move(the_embedder)),
       options(std::move(the_options)),
-      ids(env.clock(), env.random()) {
+      ids(env.clock(), env.random()),
+      collections(options.open_collections) {
   if (!options.tokenizer) options.tokenizer = default_tokenizer();
 }
 
 Result<std::shared_ptr<OpenCollection>> SemanticMemory::Impl::open(const CollectionId& id) {
-  {
+  while (true) {
+    std::uint64_t seen = 0;
+    {
+      const std::lock_guard lock(mutex);
+      if (const auto* found = collections.find(id)) return *found;
+      seen = let_go;
+    }
+    // Two that come at once both read it; one of the two is kept.
+    TERTULIA_TRY_AS(CollectionState state, load_collection(store, id, embedder->info()));
+    auto opened = std::make_shared<OpenCollection>(std::move(state));
     const std::lock_guard lock(mutex);
-    if (auto found = collections.find(id); found != collections.end()) return found->second;
+    if (const auto* found = collections.find(id)) return *found;
+    if (let_go != seen) continue;
+    collections.put(id, opened);
+    // One that somebody works with stays: there must not be two of it.
+    if (collections.trim([](const auto& each) { return each.use_count() == 1; })) ++let_go;
+    return opened;
   }
-  // Two that come at once both read it; one of the two is kept.
-  TERTULIA_TRY_AS(CollectionState state, load_collection(store, id, embedder->info()));
-  auto opened = std::make_shared<OpenCollection>(std::move(state));
-  const std::lock_guard lock(mutex);
-  return collections.try_emplace(id, std::move(opened)).first->second;
 }
 
 Result<void> SemanticMemory::Impl::reload(const CollectionId& id, OpenCollection& collection) {
@@ -261,14 +271,15 @@ Result<EraseReport> SemanticMemory::forget_all(const CollectionId& id) {
 
 void SemanticMemory::drop(const CollectionId& id) {
   const std::lock_guard lock(impl_->mutex);
-  impl_->collections.erase(id);
+  impl_->collections.erase_if([&](const CollectionId& each) { return each == id; });
+  ++impl_->let_go;
 }
 
 void SemanticMemory::drop_owner(const TenantId& tenant, const OwnerId& owner) {
   const std::lock_guard lock(impl_->mutex);
-  std::erase_if(impl_->collections, [&](const auto& entry) {
-    return entry.first.tenant == tenant && entry.first.owner == owner;
-  });
+  impl_->collections.erase_if(
+      [&](const CollectionId& each) { return each.tenant == tenant && each.owner == owner; });
+  ++impl_->let_go;
 }
 
 }  // namespace tertulia

@@ -9,21 +9,21 @@ using WordSet = std::unordered_set<std::string_view>;
 
 const WordSet& english_words() {
   static const WordSet words = {
-      "a",     "an",    "the",   "and",     "or",      "but",    "if",      "of",      "at",     "by",
-      "for",   "with",  "about", "against", "between", "into",   "through", "during",  "before", "after",
-      "above", "below", "to",    "from",    "up",      "down",   "in",      "out",     "on",     "off",
-      "over",  "under", "again", "further", "then",    "once",   "here",    "there",   "all",    "any",
-      "both",  "each",  "few",   "more",    "most",    "other",  "some",    "such",    "no",     "nor",
-      "not",   "only",  "own",   "same",    "so",      "than",   "too",     "very",    "s",      "t",
-      "can",   "will",  "just",  "don",     "should",  "now",    "i",       "me",      "my",     "mine",
-      "we",    "our",   "ours",  "you",     "your",    "yours",  "he",      "him",     "his",    "she",
-      "her",   "hers",  "it",    "its",     "they",    "them",   "their",   "theirs",  "what",   "which",
-      "who",   "whom",  "whose", "this",    "that",    "these",  "those",   "am",      "is",     "are",
-      "was",   "were",  "be",    "been",    "being",   "have",   "has",     "had",     "having", "do",
-      "does",  "did",   "doing", "done",    "would",   "could",  "ll",      "re",      "ve",     "d",
-      "m",     "how",   "when",  "where",   "why",     "as",     "while",   "because", "until",  "im",
-      "us",    "also",  "get",   "got",     "isn",     "aren",   "wasn",    "weren",   "hasn",   "haven",
-      "hadn",  "doesn", "didn",  "won",     "wouldn",  "couldn", "shouldn", "might",   "must"};
+      "a",     "an",    "the",   "and",     "or",      "but",     "if",      "of",      "at",     "by",
+      "for",   "with",  "about", "against", "between", "into",    "through", "during",  "before", "after",
+      "above", "below", "to",    "from",    "up",      "down",    "in",      "out",     "on",     "off",
+      "over",  "under", "again", "further", "then",    "once",    "here",    "there",   "all",    "any",
+      "both",  "each",  "few",   "more",    "most",    "other",   "some",    "such",    "no",     "nor",
+      "not",   "only",  "own",   "same",    "so",      "than",    "too",     "very",    "s",      "t",
+      "can",   "will",  "just",  "don",     "should",  "now",     "i",       "me",      "my",     "mine",
+      "we",    "our",   "ours",  "you",     "your",    "yours",   "he",      "him",     "his",    "she",
+      "her",   "hers",  "it",    "its",     "they",    "them",    "their",   "theirs",  "what",   "which",
+      "who",   "whom",  "whose", "this",    "that",    "these",   "those",   "am",      "is",     "are",
+      "was",   "were",  "be",    "been",    "being",   "have",    "has",     "had",     "having", "do",
+      "does",  "did",   "doing", "done",    "would",   "could",   "ll",      "re",      "ve",     "d",
+      "m",     "how",   "when",  "where",   "why",     "as",      "while",   "because", "until",  "im",
+      "us",    "also",  "get",   "got",     "isn",     "aren",    "wasn",    "weren",   "hasn",   "haven",
+      "hadn",  "doesn", "didn",  "wouldn",  "couldn",  "shouldn", "might",   "must"};
   return words;
 }
 

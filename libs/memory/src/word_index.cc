@@ -88,36 +88,30 @@ double WordIndex::forms_of(const AskedTerm& asked, std::vector<Form>& forms) con
   return own;
 }
 
-std::vector<std::uint32_t> WordIndex::score(std::span<const AskedTerm> asked,
-                                            std::vector<float>& scores) const {
-  std::vector<std::uint32_t> touched;
+std::vector<std::vector<TermHit>> WordIndex::hits(std::span<const AskedTerm> asked) const {
+  std::vector<std::vector<TermHit>> hits(asked.size());
   std::vector<std::vector<Form>> forms(asked.size());
   double most = 0;
   for (std::size_t i = 0; i < asked.size(); ++i) most += forms_of(asked[i], forms[i]);
-  if (most == 0) return touched;
+  if (most == 0) return hits;
   const double average = std::max(average_length(), 1.0);
   // Of one term, the best of its forms counts in each item.
-  std::vector<float> best(scores.size());
-  std::vector<std::uint32_t> found;
-  for (const std::vector<Form>& term : forms) {
-    for (const Form& form : term) {
+  std::vector<float> best(lengths_.size());
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    for (const Form& form : forms[i]) {
       for (const Posting& posting : postings_[form.term]) {
         const double times = posting.times;
         const double length = lengths_[posting.label];
         const double damping = kSaturation * (1 - kLengthShare + kLengthShare * length / average);
         const auto value = static_cast<float>(form.weight / most * times / (times + damping));
         float& place = best[posting.label];
-        if (place == 0) found.push_back(posting.label);
+        if (place == 0) hits[i].push_back({posting.label, 0});
         place = std::max(place, value);
       }
     }
-    for (const std::uint32_t label : found) {
-      if (scores[label] == 0) touched.push_back(label);
-      scores[label] += std::exchange(best[label], 0.0F);
-    }
-    found.clear();
+    for (TermHit& hit : hits[i]) hit.value = std::exchange(best[hit.label], 0.0F);
   }
-  return touched;
+  return hits;
 }
 
 }  // namespace tertulia

@@ -21,6 +21,12 @@ struct AskedTerm {
   std::string word{};
 };
 
+// What a term weighs in an item.
+struct TermHit {
+  std::uint32_t label;
+  float value;
+};
+
 // Labels are dense numbers from 0. A value; const functions from any number of threads at a time.
 class WordIndex {
  public:
@@ -33,10 +39,9 @@ class WordIndex {
   std::uint32_t length(std::uint32_t label) const { return lengths_[label]; }
   double average_length() const { return count_ == 0 ? 0 : double(total_length_) / double(count_); }
 
-  // Adds to scores[label] what the terms weigh in each item that has one, or less for one that has to do with
-  // it, as a share of what an item with all of them could have: 0 to about 1. The labels that got something,
-  // each once. `scores` must be zeros.
-  std::vector<std::uint32_t> score(std::span<const AskedTerm> asked, std::vector<float>& scores) const;
+  // For each term, what it weighs in each item that has it, or less in one that has a word that has to do
+  // with it, as a share of what an item with all of them could have: together 0 to about 1.
+  std::vector<std::vector<TermHit>> hits(std::span<const AskedTerm> asked) const;
 
  private:
   struct Posting {

@@ -1,5 +1,7 @@
 #include "tertulia/memory/hybrid_index.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 #include "tertulia/memory/conversation_index.h"
@@ -33,12 +35,37 @@ TEST(HybridIndex, FindsOtherFormsOfAWord) {
   EXPECT_THAT(ids(index.search({.text = "cooking"})), ElementsAre("b"));
 }
 
-TEST(HybridIndex, AnAnswerIsFoundByTheWordsOfItsQuestion) {
+TEST(HybridIndex, AnAnswerIsFoundByTheWordsOfItsQuestionAndComesBeforeIt) {
   HybridIndex index;
   index.add({.id = "q", .text = "Which instrument do you play?", .sequence = "s", .place = 1}).value();
   index.add({.id = "a", .text = "The cello, since I was six.", .sequence = "s", .place = 2}).value();
   index.add({.id = "far", .text = "The weather is fine.", .sequence = "t", .place = 3}).value();
-  EXPECT_THAT(ids(index.search({.text = "instrument"})), ElementsAre("q", "a"));
+  EXPECT_THAT(ids(index.search({.text = "instrument"})), ElementsAre("a", "q"));
+}
+
+TEST(HybridIndex, OtherWordsNextToAnItemSayMoreThanTheSameOneAgain) {
+  HybridIndex index;
+  const auto add = [&](std::string id, std::string text, std::uint64_t place) {
+    std::string sequence = id.substr(0, 1);
+    index.add({.id = std::move(id), .text = std::move(text), .sequence = std::move(sequence), .place = place})
+        .value();
+  };
+  add("s1", "The harbour is old.", 1);
+  add("same", "We walked there.", 2);
+  add("s3", "The harbour is deep.", 3);
+  add("o1", "The harbour is old.", 1);
+  add("other", "We walked there.", 2);
+  add("o3", "The lighthouse is tall.", 3);
+  add("l", "The lighthouse is red.", 1);
+  const std::vector<std::string> found = ids(index.search({.text = "harbour lighthouse"}));
+  EXPECT_LT(std::ranges::find(found, "other"), std::ranges::find(found, "same"));
+}
+
+TEST(HybridIndex, WhatSomebodyWonIsNoSmallWord) {
+  HybridIndex index;
+  index.add({.id = "lost", .text = "I lost the tournament."}).value();
+  index.add({.id = "won", .text = "I won the tournament."}).value();
+  EXPECT_EQ(index.search({.text = "Which tournament was won?"}).front().id, "won");
 }
 
 TEST(HybridIndex, PrefersWhatTheOneSaidWhoIsAskedAbout) {

@@ -14,6 +14,7 @@
 #include "tertulia/store/episode_store.h"
 #include "tertulia/store/memory_store.h"
 
+#include "counting_store.h"
 #include "talk_maker.h"
 
 namespace tertulia {
@@ -229,6 +230,19 @@ TEST_F(LifeTest, EpisodesAreRecalledByMeaningByRecencyAndNeverAcrossOwners) {
   EXPECT_EQ(memory->episodic().recall(query).value().at(0).episode.session.text(), "dogs");
 }
 
+TEST_F(LifeTest, EpisodesOfThoseWhoWereHereLastAreHeldInRamAndOthersAreReadAgain) {
+  CountingStore counting(*store);
+  EpisodicMemory episodes(counting, env, nullptr);
+  const auto reads_for = [&](int guest) {
+    const std::size_t before = counting.reads;
+    episodes.list(key("s").tenant, OwnerId::parse("guest" + std::to_string(guest)).value()).value();
+    return counting.reads - before;
+  };
+  for (int guest = 0; guest < 5'000; ++guest) EXPECT_EQ(reads_for(guest), 2U);
+  EXPECT_EQ(reads_for(4'999), 1U) << "whether there is something new is looked up each time";
+  EXPECT_EQ(reads_for(0), 2U);
+}
+
 TEST_F(LifeTest, EpisodesGoWhenTheirTimeIsOver) {
   say(key("s"), "Hello", "Hi");
   memory->close(key("s"), EndReason::kUserClosed).value();
@@ -318,6 +332,16 @@ TEST_F(RulesTest, WhatUsersSayOfThemselvesIsRememberedWhenTheSessionEndsAndOnlyT
   EXPECT_THAT(known(), SizeIs(1));
 }
 
+TEST_F(RulesTest, WhatWasSaidLastIsKnownInWhateverOrderSessionsAreClosed) {
+  say(key("monday"), "I live in Madrid.", "Lovely.", "patient");
+  env.sim_clock().advance(std::chrono::hours(24));
+  say(key("tuesday"), "I moved to Lisbon.", "How is it?", "patient");
+  env.sim_clock().advance(std::chrono::hours(24));
+  memory->close(key("tuesday"), EndReason::kUserClosed).value();
+  memory->close(key("monday"), EndReason::kUserClosed).value();
+  EXPECT_THAT(known(), ::testing::ElementsAre("I moved to Lisbon"));
+}
+
 TEST_F(RulesTest, FactsThatWereLearnedGoWithTheirSession) {
   say(key("s"), "I live in Madrid.", "Lovely.", "patient");
   memory->close(key("s"), EndReason::kUserClosed).value();
@@ -340,6 +364,17 @@ TEST_F(LifeTest, PersonalDataIsMaskedWhereThatIsAskedFor) {
   EXPECT_THAT(to_json(episode), Not(HasSubstr("ada@example.org")));
   EXPECT_THAT(to_json(episode), Not(HasSubstr("123 456")));
   EXPECT_THAT(episode.summary, HasSubstr("[email]"));
+}
+
+TEST(PersonalData, IsMaskedAndDatesAreNot) {
+  EXPECT_EQ(mask_personal_data("Call +34 600 123 456 or 5551234567, card 4111-1111-1111-1111."),
+            "Call [number] or [number], card [number].");
+  EXPECT_EQ(mask_personal_data("ada@example.org wrote on 2026-11-16 18:30, not on 16-11-2026."),
+            "[email] wrote on 2026-11-16 18:30, not on 16-11-2026.");
+  EXPECT_EQ(mask_personal_data("I studied there 2019-2023, room 12."), "I studied there 2019-2023, room 12.");
+  EXPECT_EQ(mask_personal_data("9999-99-99"), "[number]") << "no such day";
+  EXPECT_EQ(mask_personal_data("Write to ada@example.org, please (or bob@example.org)."),
+            "Write to [email], please (or [email]).");
 }
 
 TEST_F(LifeTest, ErasingAnOwnerLeavesNothingOfTheirs) {
@@ -379,38 +414,6 @@ class KnowledgeTest : public LifeTest {
     asked.config.semantic_hybrid = true;
     return asked;
   }
-};
-
-// Counts how often records are read.
-class CountingStore final : public Store {
- public:
-  explicit CountingStore(Store& store) : store_(store) {}
-  std::size_t reads = 0;
-
-  void commit(Commit commit, Done<Revision> done) override {
-    store_.commit(std::move(commit), std::move(done));
-  }
-  void note(Note note, Done<void> done) override { store_.note(std::move(note), std::move(done)); }
-  void load(SessionKey key, Done<SessionState> done) override {
-    store_.load(std::move(key), std::move(done));
-  }
-  void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
-    store_.read_turns(std::move(key), std::move(range), std::move(done));
-  }
-  void read_records(RecordQuery query, Done<RecordPage> done) override {
-    ++reads;
-    store_.read_records(std::move(query), std::move(done));
-  }
-  void list(SessionQuery query, Done<SessionPage> done) override {
-    store_.list(std::move(query), std::move(done));
-  }
-  void erase(EraseScope scope, Done<EraseReport> done) override {
-    store_.erase(std::move(scope), std::move(done));
-  }
-  void verify(Done<VerifyReport> done) override { store_.verify(std::move(done)); }
-
- private:
-  Store& store_;
 };
 
 TEST_F(KnowledgeTest, AfterPreparingTheFirstTurnReadsNothing) {
@@ -479,24 +482,60 @@ TEST_F(KnowledgeTest, WhatCameFromErasedMessagesGoesWithThem) {
   EXPECT_THAT(facts[0].text, HasSubstr("Tom"));
 }
 
-TEST_F(KnowledgeTest, AModelCanSearchIt) {
-  semantic
-      ->remember(user_collection(key("s").tenant, key("s").owner).value(), {.text = "I live in Madrid."},
-                 writer)
-      .value();
+class SearchToolTest : public KnowledgeTest {
+ protected:
+  AgentSpec helper{.id = AgentId::parse("helper").value()};
+
+  SearchToolTest() {
+    const TenantId& tenant = key("s").tenant;
+    know(user_collection(tenant, key("s").owner).value(), "I live in Madrid.");
+    know(agent_collection(tenant, helper.id).value(), "The helper in Madrid is called Otto.");
+    know(shared_collection(tenant, "trains").value(), "Trains to Madrid leave at nine.");
+  }
+  void know(const CollectionId& where, std::string text) {
+    semantic->remember(where, {.text = std::move(text)}, writer).value();
+  }
+  static std::string run(const ToolPtr& tool, const SessionKey& key) {
+    std::optional<Result<ToolOutput>> output;
+    tool->run({.arguments = JsonObject{{"query", "What is there in Madrid?"}},
+               .key = "k",
+               .tenant = key.tenant,
+               .owner = key.owner,
+               .session = key.session},
+              [&](Result<ToolOutput> result) { output = std::move(result); });
+    return *output ? (*output)->text : std::string((*output).error().message());
+  }
+};
+
+// A source that is down.
+class BrokenSource final : public ContextSource {
+ public:
+  std::string_view name() const override { return "weather"; }
+  Result<std::vector<ContextItem>> retrieve(const ContextRequest& /*request*/) override {
+    return Error(ErrorCode::kModelUnavailable, "the weather is down");
+  }
+};
+
+TEST_F(SearchToolTest, AModelSearchesWhereItsAgentMayRecallFrom) {
   auto shared = std::make_shared<Memory>(store, env);
-  shared->add_source(source);
-  const ToolPtr tool = search_memory_tool(shared);
+  shared->add_source(knowledge_source(semantic, store, {{helper.id, {.shared = {"trains"}}}}, {}));
+  const ToolPtr tool = search_memory_tool(shared, helper);
   EXPECT_EQ(tool->tool_class(), ToolClass::kReadOnly);
-  std::optional<Result<ToolOutput>> output;
-  tool->run({.arguments = JsonObject{{"query", "Where do I live?"}},
-             .key = "k",
-             .tenant = key("s").tenant,
-             .owner = key("s").owner,
-             .session = key("s").session},
-            [&](Result<ToolOutput> result) { output = std::move(result); });
-  ASSERT_TRUE(output && *output);
-  EXPECT_THAT((*output)->text, HasSubstr("Madrid"));
+  EXPECT_THAT(run(tool, key("s")),
+              AllOf(HasSubstr("I live in Madrid"), HasSubstr("Otto"), HasSubstr("nine")));
+  EXPECT_THAT(run(search_memory_tool(shared), key("s")),
+              AllOf(HasSubstr("I live in Madrid"), Not(HasSubstr("Otto")), Not(HasSubstr("nine"))));
+  helper.memory.semantic_enabled = false;
+  EXPECT_EQ(run(search_memory_tool(shared, helper), key("s")), "Nothing is known about that.");
+}
+
+TEST_F(SearchToolTest, ASourceThatFailsCostsOnlyWhatItWouldHaveFound) {
+  auto shared = std::make_shared<Memory>(store, env);
+  shared->add_source(std::make_shared<BrokenSource>());
+  EXPECT_EQ(run(search_memory_tool(shared, helper), key("s")), "the weather is down");
+  shared->add_source(source);
+  EXPECT_THAT(run(search_memory_tool(shared, helper), key("s")),
+              AllOf(HasSubstr("I live in Madrid"), HasSubstr("The weather could not be looked at.")));
 }
 
 class ProcedureTest : public LifeTest {

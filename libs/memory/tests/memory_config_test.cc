@@ -138,6 +138,11 @@ TEST_F(MemoryConfigTest, EpisodicPiiDetection) {
   AgentSpec spec{.memory = {.episodic_pii_detection = true}};
   memory->close(key("s"), EndReason::kUserClosed, rules_of(spec)).value();
   EXPECT_THAT(to_json(list_episodes(*store, key("s")).value().at(0)), Not(HasSubstr("ada@example")));
+  // Nor are its lines quoted with it.
+  EXPECT_THAT(recall("What is my mail?", Tier::kEpisode).at(0).text, HasSubstr("ada@example"));
+  config = spec.memory;
+  EXPECT_THAT(recall("What is my mail?", Tier::kEpisode).at(0).text,
+              AllOf(HasSubstr("\n> "), Not(HasSubstr("ada@example"))));
 }
 
 TEST_F(MemoryConfigTest, SemanticEnabledTopKAndMinScore) {

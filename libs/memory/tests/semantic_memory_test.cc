@@ -6,6 +6,8 @@
 #include "tertulia/base/uuid.h"
 #include "tertulia/store/memory_store.h"
 
+#include "counting_store.h"
+
 namespace tertulia {
 namespace semantic_memory_test {
 
@@ -258,6 +260,34 @@ TEST_F(SemanticMemoryTest, AContradictionLeavesOneCurrentAndOneSuperseded) {
   }
 }
 
+TEST_F(SemanticMemoryTest, WhatWasToldLaterHoldsWhicheverWasLearnedFirst) {
+  const Time now = env.clock().now();
+  const auto ago = [&](int days) { return now - std::chrono::days(days); };
+  const auto tell = [&](std::string text, int days) {
+    return memory->remember(mine, {.text = std::move(text), .valid_from = ago(days)}, kWriter).value();
+  };
+  const auto home = [&](int days) { return best("Where do I live?", {.as_of = ago(days)}); };
+  const std::string lisbon = tell("I live in Lisbon", 2).fact.id;
+  const Remembered madrid = tell("I live in Madrid", 6);
+  EXPECT_FALSE(madrid.known);
+  EXPECT_THAT(madrid.superseded, IsEmpty());
+  EXPECT_EQ(madrid.fact.superseded_by, lisbon);
+  EXPECT_EQ(madrid.fact.valid_until, ago(2));
+  tell("I live in Porto", 4);
+  EXPECT_TRUE(tell("I live in Lisbon", 3).known) << "and has been true for a day longer";
+  EXPECT_FALSE(tell("I live in Lisbon", 5).known) << "before Porto it was another time";
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_THAT(memory->facts(mine).value(), SizeIs(1));
+    EXPECT_EQ(home(0), "I live in Lisbon");
+    EXPECT_EQ(home(3), "I live in Lisbon");
+    EXPECT_EQ(home(4), "I live in Porto");
+    EXPECT_EQ(home(5), "I live in Lisbon");
+    EXPECT_EQ(home(6), "I live in Madrid");
+    EXPECT_EQ(home(7), "");
+    restart();
+  }
+}
+
 TEST_F(SemanticMemoryTest, AFactGoesWithTheLastMessageThatSaidIt) {
   const MessageId first = message();
   const MessageId second = message();
@@ -289,6 +319,25 @@ TEST_F(SemanticMemoryTest, ForgettingAllErasesTheSession) {
   EXPECT_EQ(memory->forget_all(mine).value().sessions, 1U);
   EXPECT_EQ(records(), 0U);
   EXPECT_EQ(best("tickets"), "");
+}
+
+TEST_F(SemanticMemoryTest, OnlySoManyCollectionsAreHeldInRamAndNothingIsLost) {
+  CountingStore counted(*store);
+  SemanticMemory some(counted, env, embedder, {.open_collections = 8});
+  const auto of_guest = [&](int guest) {
+    return user_collection(kTenant, OwnerId::parse("guest" + std::to_string(guest)).value()).value();
+  };
+  const auto home_of = [&](int guest) { return some.facts(of_guest(guest)).value().at(0).text; };
+  for (int guest = 0; guest < 20; ++guest) {
+    some.remember(of_guest(guest), {.text = "I live in house " + std::to_string(guest)}, kWriter).value();
+  }
+  counted.reads = 0;
+  EXPECT_EQ(home_of(19), "I live in house 19");
+  EXPECT_EQ(counted.reads, 0U) << "those that were used last are there";
+  EXPECT_EQ(home_of(0), "I live in house 0");
+  EXPECT_GT(counted.reads, 0U) << "the others are read again";
+  for (int guest = 0; guest < 20; ++guest)
+    EXPECT_EQ(home_of(guest), "I live in house " + std::to_string(guest));
 }
 
 TEST_F(SemanticMemoryTest, ListsPageByPage) {

@@ -10,6 +10,7 @@
 #include "tertulia/base/printable.h"
 #include "tertulia/base/utf8.h"
 
+#include "ascii.h"
 #include "calculator_number.h"
 
 namespace tertulia {
@@ -116,8 +117,7 @@ struct Constant {
 constexpr auto kConstants = std::to_array<Constant>(
     {{"pi", std::numbers::pi}, {"e", std::numbers::e}, {"tau", 2 * std::numbers::pi}});
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_of_name(char c) { return ascii::is_letter(c) || c == '_'; }
 
 // sum     := product (('+' | '-') product)*
 // product := signed (('*' | '/' | '%') signed)*
@@ -255,8 +255,8 @@ class Parser {
       close();
       return value;
     }
-    if (at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '.')) return number();
-    if (at_ < text_.size() && is_letter(text_[at_])) return name();
+    if (at_ < text_.size() && (ascii::is_digit(text_[at_]) || text_[at_] == '.')) return number();
+    if (at_ < text_.size() && is_of_name(text_[at_])) return name();
     return fail(at, "expected a number, got " + here());
   }
 
@@ -266,7 +266,7 @@ class Parser {
 
   std::size_t digits() {
     const std::size_t from = at_;
-    while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
+    while (at_ < text_.size() && ascii::is_digit(text_[at_])) ++at_;
     return at_ - from;
   }
 
@@ -293,7 +293,7 @@ class Parser {
 
   Number name() {
     const std::size_t from = at_;
-    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
+    while (at_ < text_.size() && (is_of_name(text_[at_]) || ascii::is_digit(text_[at_]))) ++at_;
     const std::string_view word = text_.substr(from, at_ - from);
     for (const Function& function : kFunctions) {
       if (function.name == word) return call(function, from);

@@ -54,8 +54,8 @@ class Call {
                       .detail = std::move(output.detail),
                       .assets = std::move(output.assets),
                       .end_conversation = output.end_conversation};
-    if (output.failed) {
-      answer.outcome = ToolOutcome::kError;
+    if (output.failed || output.unknown) {
+      answer.outcome = output.unknown ? ToolOutcome::kUnknown : ToolOutcome::kError;
       answer.code = ErrorCode::kToolFailed;
     }
     return answer;

@@ -7,6 +7,7 @@
 #include "tertulia/base/printable.h"
 #include "tertulia/base/utf8.h"
 
+#include "ascii.h"
 #include "egress_network.h"
 
 namespace tertulia {
@@ -17,16 +18,6 @@ constexpr std::size_t kHostBytes = 253;
 constexpr std::size_t kLabelBytes = 63;
 
 Error refused(const std::string& sentence) { return {ErrorCode::kUrlNotAllowed, sentence}; }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return lower(c); });
-  return out;
-}
 
 bool is_below(std::string_view host, std::string_view domain) {
   return host.size() > domain.size() && host.ends_with(domain) &&
@@ -62,7 +53,7 @@ bool is_host_name(std::string_view host) {
     if (c == '.') {
       if (label == 0) return false;
       label = 0;
-    } else if (is_letter(c) || is_digit(c) || c == '-' || c == '_') {
+    } else if (ascii::is_letter(c) || ascii::is_digit(c) || c == '-' || c == '_') {
       if (++label > kLabelBytes) return false;
     } else {
       return false;
@@ -74,7 +65,7 @@ bool is_host_name(std::string_view host) {
 // The last label decides whether a resolver takes a host for a number: 0x7f.1, 0177.0.0.1, 2130706433.
 bool ends_in_number(std::string_view host) {
   const std::string_view last = host.substr(host.rfind('.') == host.npos ? 0 : host.rfind('.') + 1);
-  return std::ranges::all_of(last, is_digit) || last.starts_with("0x");
+  return std::ranges::all_of(last, ascii::is_digit) || last.starts_with("0x");
 }
 
 Result<void> check_characters(std::string_view url) {
@@ -126,7 +117,7 @@ Result<void> read_authority(std::string_view text, EgressTarget& target) {
     if (end == text.npos) return refused("the address has a '[' without a ']'");
     ++end;
   }
-  target.host = lower(text.substr(0, end));
+  target.host = ascii::lower(text.substr(0, end));
   std::string_view rest = end == text.npos ? "" : text.substr(end);
   target.port = target.scheme == "https" ? 443 : 80;
   if (rest.empty()) return {};
@@ -190,7 +181,7 @@ Result<EgressPolicy> EgressPolicy::make(EgressRules rules) {
   for (std::vector<std::string>* patterns : {&rules.allow_hosts, &rules.deny_hosts}) {
     for (std::string& pattern : *patterns) {
       TERTULIA_TRY(check_pattern(pattern));
-      pattern = lower(pattern);
+      pattern = ascii::lower(pattern);
     }
   }
   for (const std::string& scheme : rules.schemes) {
@@ -234,7 +225,7 @@ Result<EgressTarget> EgressPolicy::check_url(std::string_view url) const {
   TERTULIA_TRY(check_characters(url));
   const std::size_t colon = url.find("://");
   EgressTarget target;
-  target.scheme = lower(url.substr(0, colon == url.npos ? 0 : colon));
+  target.scheme = ascii::lower(url.substr(0, colon == url.npos ? 0 : colon));
   if (target.scheme != "http" && target.scheme != "https")
     return refused("the address does not begin with http:// or https://");
   if (std::ranges::find(rules_->rules.schemes, target.scheme) == rules_->rules.schemes.end())

@@ -8,16 +8,10 @@
 #include "tertulia/base/utf8.h"
 #include "tertulia/tools/fetch_text.h"
 
+#include "ascii.h"
+
 namespace tertulia {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return lower(c); });
-  return out;
-}
 
 std::string_view trimmed(std::string_view text) {
   const std::string_view blanks = " \t\r\n\f\"'";
@@ -103,21 +97,21 @@ bool MediaType::is_text() const {
 
 MediaType parse_media_type(std::string_view header) {
   header = header.substr(0, 400);
-  MediaType media{.type = lower(trimmed(header.substr(0, header.find(';')))), .charset = {}};
+  MediaType media{.type = ascii::lower(trimmed(header.substr(0, header.find(';')))), .charset = {}};
   while (true) {
     const std::size_t next = header.find(';');
     if (next == header.npos) return media;
     header.remove_prefix(next + 1);
     const std::string_view parameter = header.substr(0, header.find(';'));
     const std::size_t equals = parameter.find('=');
-    if (equals == parameter.npos || lower(trimmed(parameter.substr(0, equals))) != "charset") continue;
-    media.charset = lower(trimmed(parameter.substr(equals + 1)));
+    if (equals == parameter.npos || ascii::lower(trimmed(parameter.substr(0, equals))) != "charset") continue;
+    media.charset = ascii::lower(trimmed(parameter.substr(equals + 1)));
     return media;
   }
 }
 
 std::string charset_of_page(std::string_view html) {
-  const std::string start = lower(html.substr(0, 1'024));
+  const std::string start = ascii::lower(html.substr(0, 1'024));
   const std::size_t at = start.find("charset=");
   if (at == std::string::npos) return {};
   const std::string_view value = trimmed(std::string_view(start).substr(at + 8, 40));

@@ -7,16 +7,15 @@
 #include "tertulia/base/utf8.h"
 #include "tertulia/tools/fetch_text.h"
 
+#include "ascii.h"
+
 namespace tertulia {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 bool same(std::string_view text, std::string_view lowered) {
-  return std::ranges::equal(text, lowered, {}, [](char c) { return lower(c); });
+  return std::ranges::equal(text, lowered, {}, [](char c) { return ascii::lower(c); });
 }
 
 template <std::size_t N>
@@ -71,14 +70,15 @@ std::string utf8_of(std::uint32_t point) {
 
 // Of "#65" or "#x41".
 std::optional<std::string> numbered(std::string_view digits) {
-  const bool hex = digits.size() > 1 && lower(digits[1]) == 'x';
+  const bool hex = digits.size() > 1 && ascii::lower(digits[1]) == 'x';
   digits.remove_prefix(hex ? 2 : 1);
   std::uint32_t point = 0;
   if (digits.empty()) return std::nullopt;
   for (const char c : digits) {
-    const bool letter = hex && lower(c) >= 'a' && lower(c) <= 'f';
-    if (!is_digit(c) && !letter) return std::nullopt;
-    point = point * (hex ? 16 : 10) + static_cast<std::uint32_t>(letter ? lower(c) - 'a' + 10 : c - '0');
+    const bool letter = hex && ascii::lower(c) >= 'a' && ascii::lower(c) <= 'f';
+    if (!ascii::is_digit(c) && !letter) return std::nullopt;
+    point =
+        point * (hex ? 16 : 10) + static_cast<std::uint32_t>(letter ? ascii::lower(c) - 'a' + 10 : c - '0');
     if (point > 0x10ffff) return "\xef\xbf\xbd";
   }
   if (point == 0 || (point >= 0xd800 && point < 0xe000)) return "\xef\xbf\xbd";
@@ -159,7 +159,7 @@ class Page {
     } else if (rest_.starts_with("<!") || rest_.starts_with("<?")) {
       skip_behind(">", 2);
     } else if (const std::size_t name = rest_.starts_with("</") ? 2 : 1;
-               rest_.size() > name && is_letter(rest_[name])) {
+               rest_.size() > name && ascii::is_letter(rest_[name])) {
       take_tag(name);
     } else {
       add('<');
@@ -192,9 +192,9 @@ class Page {
     const std::string_view tag = rest_.substr(0, tag_length());
     rest_.remove_prefix(tag.size());
     std::size_t end = name_at;
-    while (end < tag.size() && (is_letter(tag[end]) || is_digit(tag[end]))) ++end;
+    while (end < tag.size() && (ascii::is_letter(tag[end]) || ascii::is_digit(tag[end]))) ++end;
     std::string name(tag.substr(name_at, std::min<std::size_t>(end - name_at, 16)));
-    std::ranges::transform(name, name.begin(), [](char c) { return lower(c); });
+    std::ranges::transform(name, name.begin(), [](char c) { return ascii::lower(c); });
     const bool closes = name_at == 2;
     if (!closes && is_one_of(name, kDropped) && !tag.ends_with("/>")) return skip_element(name);
     if (name == "pre") preformatted_ = !closes;

@@ -90,6 +90,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
                         .headers = {{"User-Agent", fetcher_->options.user_agent},
                                     {"Accept", "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5"}},
                         .body = request_.body,
+                        .once = request_.method == "POST",
                         .deadline = deadline_,
                         .idle_timeout = fetcher_->options.idle_timeout,
                         .body_limit = SIZE_MAX};
@@ -125,11 +126,23 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
       const Result<void> wanted = cancel_.check();
       return done_(wanted ? Error(ErrorCode::kCancelled, end.sentence) : wanted.error());
     }
+    const bool sent = end.how == How::kDeadline || end.how == How::kIdle || end.how == How::kCut;
+    if (sent && request_.method == "POST") return done_(unknown_outcome(end));
     if (end.how == How::kDeadline) return done_(Error(ErrorCode::kDeadlineExceeded, end.sentence));
     if (end.how != How::kComplete)
       return done_(Error(ErrorCode::kToolFailed, "nothing was fetched: " + end.sentence));
     if (is_redirect(head_.status) && !head_.header("location").empty()) return redirect();
     done_(rendered());
+  }
+
+  // The server may have had what was sent, and acted upon it.
+  static ToolOutput unknown_outcome(const HttpEnd& end) {
+    return {
+        .text = "no whole answer came: " + end.sentence +
+                ". The outcome is unknown: what was sent may have taken effect or not. Find out before you "
+                "send it again.",
+        .failed = true,
+        .unknown = true};
   }
 
   void redirect() {

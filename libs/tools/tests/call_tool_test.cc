@@ -92,6 +92,9 @@ TEST(CallTool, FailuresOfEveryKindAreAnswers) {
   ToolAnswer answer = call(make_tool("t", "", [] { return ToolOutput{.text = "no", .failed = true}; }), "");
   EXPECT_EQ(answer.text, "no");
   EXPECT_EQ(answer.code, ErrorCode::kToolFailed);
+  answer = call(make_tool("t", "", [] { return ToolOutput{.text = "who knows", .unknown = true}; }), "");
+  EXPECT_EQ(answer.outcome, ToolOutcome::kUnknown);
+  EXPECT_EQ(answer.code, ErrorCode::kToolFailed);
   answer =
       call(make_tool("t", "", [] { return Result<int>(Error(ErrorCode::kNotFound, "no such city")); }), "");
   EXPECT_EQ(answer.text, "no such city");

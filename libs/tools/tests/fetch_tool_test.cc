@@ -255,5 +255,23 @@ TEST(FetchTool, PostsAndIsUnsafe) {
   EXPECT_TRUE(request.ends_with("\r\n\r\n{\"a\":1}"));
 }
 
+TEST(FetchTool, OfAPostWithoutAnAnswerTheOutcomeIsUnknown) {
+  RawServer cuts([](RawConnection& client) { client.read_request(); });
+  RawServer hangs([](RawConnection& client) {
+    client.read_request();
+    client.wait_for_close();
+  });
+  for (RawServer* server : {&cuts, &hangs}) {
+    const ToolPtr tool = http_post_tool(local(*server), {.idle_timeout = std::chrono::milliseconds(50)});
+    const ToolOutput output = run(tool, {{"url", Json(server->url("/p"))}, {"body", Json("{}")}}).value();
+    EXPECT_TRUE(output.unknown);
+    EXPECT_THAT(output.text, HasSubstr("may have taken effect"));
+    EXPECT_EQ(server->connections(), 1);
+  }
+  // Nobody has heard of it.
+  const ToolPtr unheard = http_post_tool(local(cuts));
+  EXPECT_FALSE(run(unheard, {{"url", Json("http://127.0.0.1:1/")}, {"body", Json("{}")}}).ok());
+}
+
 }  // namespace fetch_tool_test
 }  // namespace tertulia

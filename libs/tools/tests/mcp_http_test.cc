@@ -1,5 +1,6 @@
 // Streamable HTTP against a server that does whatever the test says, byte for byte.
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -48,7 +49,8 @@ std::string answer(const Asked& asked, std::string_view result, std::string_view
               headers);
 }
 
-// A server with the tools "look" (read-only) and "send" (unsafe). `first` may answer instead: true if it did.
+// A server with the tools "look" (read-only), "put" (idempotent) and "send" (unsafe). `first` may answer
+// instead: true if it did.
 class Scripted {
  public:
   using First = std::function<bool(RawConnection&, const Asked&)>;
@@ -91,7 +93,8 @@ class Scripted {
                     "Mcp-Session-Id: session-" + std::to_string(++sessions) + "\r\n");
     if (method == "tools/list")
       return answer(asked, R"({"tools":[{"name":"send","inputSchema":{"type":"object"}},
-        {"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]})");
+        {"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},
+        {"name":"put","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}}]})");
     if (method == "tools/call") return answer(asked, R"({"content":[{"type":"text","text":"done"}]})");
     if (method == "GET") return http("405 Method Not Allowed", "text/plain", "");
     return http("202 Accepted", "text/plain", "");
@@ -177,19 +180,49 @@ TEST_F(McpHttpTest, ACallThatTheServerHasNotBegunIsSentAgainInANewSession) {
   EXPECT_THAT(host.asked("tools/call").at(1).head, HasSubstr("Mcp-Session-Id: session-2"));
 }
 
-TEST_F(McpHttpTest, OfAConnectionThatIsCutOnlyReadOnlyCallsAreRepeated) {
+TEST_F(McpHttpTest, OfAConnectionThatIsCutUnsafeCallsAreNotRepeated) {
+  // One for each tool.
   std::atomic<int> cuts = 0;
   Scripted host([&](RawConnection&, const Asked& asked) {
-    return asked.method() == "tools/call" && cuts++ < 2;  // one for each tool
+    const int calls_so_far = asked.method() == "tools/call" ? cuts++ : 99;
+    return calls_so_far == 0 || calls_so_far == 1 || calls_so_far == 3;
   });
   McpServer server({.name = "web", .url = host.url()}, quiet());
   server.connect().value();
   const ToolOutput unsafe = call(server, "send").value();
   EXPECT_TRUE(unsafe.failed);
+  EXPECT_TRUE(unsafe.unknown);
   EXPECT_THAT(unsafe.text, HasSubstr("outcome is unknown"));
   EXPECT_THAT(host.asked("tools/call"), SizeIs(1));
   EXPECT_EQ(call(server, "look").value().text, "done");
   EXPECT_THAT(host.asked("tools/call"), SizeIs(3));
+  EXPECT_EQ(call(server, "put").value().text, "done");
+  EXPECT_THAT(host.asked("tools/call"), SizeIs(5));
+}
+
+TEST_F(McpHttpTest, OfAnUnsafeCallThatIsSilentTooLongTheOutcomeIsUnknown) {
+  std::mutex mutex;
+  std::condition_variable over;
+  bool ended = false;
+  Scripted host([&](RawConnection&, const Asked& asked) {
+    if (asked.method() != "tools/call") return false;
+    std::unique_lock lock(mutex);
+    over.wait(lock, [&] { return ended; });
+    return true;
+  });
+  McpServer server({.name = "web", .url = host.url(), .call_timeout = std::chrono::milliseconds(50)},
+                   quiet());
+  server.connect().value();
+  const ToolOutput unsafe = call(server, "send").value();
+  EXPECT_TRUE(unsafe.unknown);
+  EXPECT_THAT(unsafe.text, HasSubstr("silent for too long"));
+  EXPECT_EQ(call(server, "look").error().code(), ErrorCode::kDeadlineExceeded);
+  // It keeps its time itself: whoever runs it must not cut a call that reports progress.
+  const Toolkit kit = server.toolkit();
+  for (const ToolPtr& tool : kit.tools()) EXPECT_GT(tool->timeout(), std::chrono::hours(1));
+  const std::lock_guard lock(mutex);
+  ended = true;
+  over.notify_all();
 }
 
 TEST_F(McpHttpTest, AnAddressThatWantsAnotherKeyIsSaidSo) {

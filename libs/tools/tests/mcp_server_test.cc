@@ -185,6 +185,27 @@ TEST(McpStdio, AQuestionReachesAPersonAndTheAnswerTheTool) {
               HasSubstr("sampled words"));
 }
 
+TEST(McpStdio, WhileAPersonThinksTheServerIsNotSilentAndOtherCallsOfTheTurnMayRun) {
+  const auto person = std::make_shared<Person>();
+  McpConfig config = everything();
+  config.call_timeout = std::chrono::milliseconds(1'500);
+  ToolRegistry registry;
+  McpServer server(config, {.questions = person});
+  server.connect().value();
+  server.attach(registry).value();
+  while (registry.snapshot()->find("every__trigger-elicitation-request") == nullptr)
+    wait<void>([&](auto done) { server.ping(done); }).value();
+  const ToolPtr slow = tool(registry, "every__trigger-long-running-operation");
+  auto other = std::async(std::launch::async, [&] { return run(slow, R"({"duration":3,"steps":20})"); });
+  auto asking = std::async(std::launch::async,
+                           [&] { return run(tool(registry, "every__trigger-elicitation-request"), "{}"); });
+  EXPECT_EQ(person->asked_.get_future().get().call_key, "key-1");
+  // Longer than the server may be silent.
+  EXPECT_FALSE(other.get().value().failed);
+  person->pending_(McpAnswer{McpAnswer::Action::kAccept, json(R"({"name":"Ana"})")});
+  EXPECT_THAT(asking.get().value().text, HasSubstr("Ana"));
+}
+
 TEST(McpStdio, ProgressIsToldAndACancelEndsTheCall) {
   CancelSource cancel;
   std::promise<McpProgress> told;
@@ -266,6 +287,7 @@ TEST(McpStdio, OfAnUnsafeCallThatItsServerTookAlongTheOutcomeIsUnknown) {
   kill(server.status().process, SIGKILL);
   const ToolOutput output = running.get().value();
   EXPECT_TRUE(output.failed);
+  EXPECT_TRUE(output.unknown);
   EXPECT_THAT(output.text, HasSubstr("outcome is unknown"));
   EXPECT_THAT(output.detail, HasSubstr("signal 9"));
   person->withdrawn_.get_future().wait();

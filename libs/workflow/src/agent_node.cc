@@ -72,7 +72,7 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
     while (true) {
       auto met = std::make_shared<std::atomic<bool>>(false);
       run_->next([self = shared_from_this(), met](Result<std::optional<Event>> event) {
-        if (!event || !*event) return self->end_on_pool();
+        if (!event || !*event) return self->end_later();
         self->forward(**std::move(event));
         if (met->exchange(true)) self->read();
       });
@@ -160,14 +160,13 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
 
   // Not here: the Run must not be asked inside of its own completion, nor what is answered be let go of
   // there.
-  void end_on_pool() {
+  void end_later() {
     {
       MutexLock lock(mutex_);
       if (!done_) return;
       ending_ = true;
     }
-    const auto ended = call_.view().parts->pool->post([self = shared_from_this()] { self->end(); });
-    if (!ended) end();
+    call_.view().strand->post([self = shared_from_this()] { self->end(); });
   }
 
   void end() {

@@ -104,7 +104,8 @@ std::vector<std::string> HandoffBuilder::targets_of(const std::string& from) con
 Result<Node> HandoffBuilder::node_of(const Member& member) const {
   auto definition = std::make_shared<AgentDefinition>(*member.agent);
   definition->tools = std::make_shared<ToolRegistry>();
-  for (const ToolEntry& entry : member.agent->tools->snapshot()->entries()) {
+  const ToolSetPtr tools = member.agent->tools->snapshot();
+  for (const ToolEntry& entry : tools->entries()) {
     TERTULIA_TRY(definition->tools->add(entry.tool));
   }
   // Not the agent that others may have added to the engine: it has other tools.

@@ -60,8 +60,7 @@ class InnerRun : public std::enable_shared_from_this<InnerRun> {
     });
     machine_->start();
     log_->wait([self = shared_from_this()](Result<WorkflowOutcome> outcome) {
-      const auto end = [self, outcome = std::move(outcome)] { self->end(outcome); };
-      if (!self->call_.view().parts->pool->post(end)) end();
+      self->call_.view().strand->post([self, outcome = std::move(outcome)] { self->end(outcome); });
     });
     return {};
   }

@@ -11,6 +11,7 @@
 
 #include "run_log.h"
 #include "run_state.h"
+#include "strand.h"
 
 namespace tertulia {
 
@@ -30,6 +31,8 @@ struct StepView {
   bool durable = false;
   const std::map<std::string, BranchId>* threads = nullptr;
   std::uint64_t step = 0;
+  // Where the run decides: what a node does at its end is done there, and nobody is woken to report it.
+  Strand* strand = nullptr;
 };
 
 class NodeCall final : public NodeContext {

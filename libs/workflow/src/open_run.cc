@@ -45,7 +45,8 @@ Result<void> RunMachine::open() {
            .cancel = cancel_.token(),
            .log = log_,
            .options = &plan_.options,
-           .durable = durable()};
+           .durable = durable(),
+           .strand = &strand_};
   // It becomes part of names of branches, records and files.
   TERTULIA_TRY(check_id(facts_.run, "run"));
   if (plan_.how != RunPlan::How::kRun)

@@ -134,6 +134,12 @@ export function trying(work: Promise<unknown>): void {
   work.catch((problem: TertuliaError) => say(sentence(problem.message), 'bad'));
 }
 
+// The same for whoever wants to know how it ends.
+export function told<T>(work: Promise<T>): Promise<T> {
+  trying(work);
+  return work;
+}
+
 export function begin(): void {
   const kept = readKept(tabStorage, 'tertulia.session', asText);
   if ((location.hash === '' || location.hash === '#/') && kept) history.replaceState(null, '', addressOf(kept));

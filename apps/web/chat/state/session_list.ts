@@ -1,6 +1,6 @@
 // The conversations of this person, the latest first, read page by page.
 import { computed, signal } from '@preact/signals';
-import type { Session, TertuliaError } from '../../shared/client.ts';
+import type { Session, SessionPage, TertuliaError } from '../../shared/client.ts';
 import { ageGroup } from '../../shared/words.ts';
 import { asking, server } from './server.ts';
 
@@ -40,11 +40,36 @@ export async function loadFamily(session: Session): Promise<void> {
   others.forEach(noteSession);
 }
 
+// Of one that is damaged nothing else is known.
+const activityOf = (session: Session): string => (session.damaged ? '' : session.last_activity);
+const latestFirst = (a: Session, b: Session): number => activityOf(b).localeCompare(activityOf(a));
+
+// What has changed here so far: a page that was asked for before a change does not know of it.
+let changes = 0;
+let pagesRead = 0;
+
+// The latest conversations, and those that are pinned, however old they are.
+async function latest(): Promise<SessionPage & { pinned: readonly Session[] }> {
+  for (;;) {
+    const before = changes;
+    const page = await asking(server.sessions({ limit: kPage }));
+    const all = page.next === undefined ? page : await asking(server.sessions({ limit: 1000, 'metadata.pinned': 'true' }));
+    if (before === changes) return { ...page, pinned: all.sessions.filter(isPinned) };
+  }
+}
+
 export async function loadSessions(): Promise<void> {
   try {
-    const page = await asking(server.sessions({ limit: kPage }));
-    sessions.value = page.sessions;
-    next.value = page.next;
+    const page = await latest();
+    // Whoever has read further down keeps what is there.
+    const last = page.sessions.findLast((session) => !session.damaged)?.last_activity ?? '';
+    const further = page.next === undefined ? [] : sessions.value.filter((other) => activityOf(other) <= last && !isPinned(other));
+    const all = new Map([...further, ...page.pinned, ...page.sessions].map((session) => [session.id, session]));
+    sessions.value = [...all.values()].sort(latestFirst);
+    if (page.next === undefined || pagesRead < 2) {
+      next.value = page.next;
+      pagesRead = 1;
+    }
     listState.value = 'ready';
   } catch (problem) {
     listProblem.value = problem as TertuliaError;
@@ -60,12 +85,14 @@ export async function loadMoreSessions(): Promise<void> {
   const known = new Set(sessions.value.map((session) => session.id));
   sessions.value = [...sessions.value, ...page.sessions.filter((session) => !known.has(session.id))];
   next.value = page.next;
+  pagesRead += 1;
 }
 
 // A session as the server has it now. The latest activity comes first.
 export function noteSession(session: Session): void {
+  changes += 1;
   const others = sessions.value.filter((other) => other.id !== session.id);
-  sessions.value = [session, ...others].sort((a, b) => b.last_activity.localeCompare(a.last_activity));
+  sessions.value = [session, ...others].sort(latestFirst);
 }
 
 export async function renameSession(id: string, title: string): Promise<void> {
@@ -81,12 +108,12 @@ export async function pinSession(session: Session, pinned: boolean): Promise<voi
 export async function deleteSession(session: Session): Promise<void> {
   if (!session.damaged) await loadFamily(session);
   const ids = new Set([...familyOf(session).map(({ id }) => id), session.id]);
-  for (const id of ids) await asking(server.deleteSession(id));
-  sessions.value = sessions.value.filter(({ id }) => !ids.has(id));
+  for (const id of ids) await deleteBeginning(id);
 }
 
 export async function deleteBeginning(id: string): Promise<void> {
   await asking(server.deleteSession(id));
+  changes += 1;
   sessions.value = sessions.value.filter((session) => session.id !== id);
 }
 

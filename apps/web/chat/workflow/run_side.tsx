@@ -82,6 +82,7 @@ function Checkpoints({ here, steps, fork }: { here: FollowedRun; steps: number; 
 function placeOf(checkpoint: Checkpoint): string {
   if (checkpoint.status === 'failed') return 'where it failed';
   if (checkpoint.superstep === 0) return 'at the start';
+  if (checkpoint.status === 'waiting') return `at the question of step ${checkpoint.superstep}`;
   return `after step ${checkpoint.superstep}`;
 }
 

@@ -3,11 +3,11 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Choice, Json, Question, TertuliaError } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
 import type { Asked, Line } from '../../shared/run_state.ts';
+import { Wanted } from '../../shared/wanted.tsx';
 import { sentence } from '../../shared/words.ts';
 import { Prose } from '../answer.tsx';
-import { goTo, trying } from '../state/place.ts';
+import { goTo, told, trying } from '../state/place.ts';
 import { asking, server } from '../state/server.ts';
-import { Wanted } from '../wanted.tsx';
 import type { FollowedRun } from './followed_run.ts';
 
 export function RunView({ here }: { here: FollowedRun }) {
@@ -195,7 +195,7 @@ function Questions({ session, when, used }: { session: string; when: string; use
         question.kind === 'elicitation' ? (
           <div key={`${question.turn}/${question.call}/${question.part}`} class="asked">
             <h2>{tool} wants to know</h2>
-            <Wanted tool={tool} text={question.text ?? ''} schema={question.schema} give={(output) => answer(question, output === undefined ? 'deny' : 'output', output)} />
+            <Wanted tool={tool} text={question.text ?? ''} schema={question.schema} give={(output) => told(answer(question, output === undefined ? 'deny' : 'output', output))} />
           </div>
         ) : (
           <MayRun key={`${question.turn}/${question.call}`} question={question} answer={(choice) => answer(question, choice)} />

@@ -38,8 +38,7 @@ class LimitsMiddleware final : public Middleware {
   }
 
  private:
-  // Requests by what came of them, which also a turn that goes on after a crash knows; tokens and money as
-  // far as this process has spent them.
+  // A turn that goes on after a crash knows what its stored answers have cost.
   Spending spent_in(const TurnContext& turn) const {
     const auto answers = std::ranges::count_if(
         turn.messages(), [](const Message& message) { return message.role() == Role::kAssistant; });

@@ -24,13 +24,17 @@ std::optional<double> number_at(const Json& value, std::string_view key) {
   return std::nullopt;
 }
 
-ToolOutput unknown_outcome(const std::string& tool, const Error& why) {
-  return {.text = "The connection to the server of tool '" + tool +
-                  "' was lost while the call ran. Its outcome is unknown: it may have taken effect or not. "
-                  "Find out before you call it again.",
-          .failed = true,
-          .detail = why.message()};
+ToolOutput unknown_outcome(const std::string& what_happened, const Error& why) {
+  return {
+      .text = what_happened +
+              " Its outcome is unknown: it may have taken effect or not. Find out before you call it again.",
+      .failed = true,
+      .detail = why.message(),
+      .unknown = true};
 }
+
+// Whether to do it twice does no harm, as its server says.
+bool may_repeat(const McpToolInfo& tool) { return tool.tool_class != ToolClass::kUnsafe; }
 
 // The answer to a question, as the protocol has it; an error if it is not what was asked for.
 std::variant<Json, RpcError> elicitation_result(McpAnswer answer, const Json& schema) {
@@ -68,7 +72,7 @@ void McpServer::Core::send(const CallPtr& call) {
                        .deadline = call->call.deadline,
                        .silence = self->config_.call_timeout.value_or(Duration::zero()),
                        .cancel = call->call.cancel,
-                       .once = call->tool.tool_class != ToolClass::kReadOnly};
+                       .once = !may_repeat(call->tool)};
     if (self->config_.call_timeout || self->options_.listeners.on_progress) {
       request.on_progress = [weak, call](const Json& params) {
         if (const auto core = weak.lock()) core->tell_progress(call, params);
@@ -100,15 +104,23 @@ void McpServer::Core::replied(const CallPtr& call, McpReply reply) {
                                    .failed = true,
                                    .detail = "JSON-RPC error " + std::to_string(reply.refusal.code)});
     case McpFate::kGivenUp:
+      if (!may_repeat(call->tool) && reply.result.error().code() == ErrorCode::kDeadlineExceeded) {
+        return call->done(unknown_outcome("The server of tool '" + call->tool.definition.name +
+                                              "' was silent for too long, and the call was given up.",
+                                          reply.result.error()));
+      }
       return call->done(reply.result.error());
     case McpFate::kUnprocessed:
       // Later, when the loss of the connection has been noticed.
       if (again) return post([call](Core& core) { core.send(call); });
       return call->done(std::move(reply.result).error().in("the tool was not run"));
     case McpFate::kLost:
-      if (again && call->tool.tool_class == ToolClass::kReadOnly)
-        return post([call](Core& core) { core.send(call); });
-      return call->done(unknown_outcome(call->tool.definition.name, reply.result.error()));
+      if (again && may_repeat(call->tool)) return post([call](Core& core) { core.send(call); });
+      if (may_repeat(call->tool))
+        return call->done(std::move(reply.result).error().in("the connection was lost"));
+      return call->done(unknown_outcome("The connection to the server of tool '" +
+                                            call->tool.definition.name + "' was lost while the call ran.",
+                                        reply.result.error()));
   }
 }
 
@@ -221,6 +233,23 @@ void McpServer::Core::on_request(const std::string& method, const Json& params, 
   respond(RpcError{kRpcMethodNotFound, "this client does not offer " + in_quotes(method)});
 }
 
+// The key of the call that a question belongs to. The protocol does not say; of several calls of one turn it
+// is the same person who is asked, so any will do that has not asked yet. Empty if there is none, or if it
+// could be another's.
+std::string McpServer::Core::asking_call() const {
+  const auto turn_of = [](const std::string& key) { return key.substr(0, key.rfind('/')); };
+  const auto questions = [this](const std::string& key) {
+    const auto found = asked_for_.find(key);
+    return found == asked_for_.end() ? 0 : found->second;
+  };
+  const std::string* best = nullptr;
+  for (const auto& [call, key] : open_calls_) {
+    if (best != nullptr && turn_of(key) != turn_of(*best)) return {};
+    if (best == nullptr || std::pair(questions(key), key) < std::pair(questions(*best), *best)) best = &key;
+  }
+  return best == nullptr ? std::string() : *best;
+}
+
 void McpServer::Core::ask(const Json& params, CancelToken cancel,
                           const McpSessionHandlers::Respond& respond) {
   McpQuestion question{.server = config_.name, .message = text_of(params, "message")};
@@ -232,16 +261,23 @@ void McpServer::Core::ask(const Json& params, CancelToken cancel,
   } else {
     return respond(RpcError{kRpcInvalidParams, "a question needs a requestedSchema or a url"});
   }
-  if (open_calls_.size() == 1) question.call_key = open_calls_.begin()->second;
+  question.call_key = asking_call();
   question.cancel = std::move(cancel);
-  const Json schema = question.schema;
+  ++asked_for_[question.call_key];
+  auto answer = once<McpAnswer>([respond, schema = question.schema, key = question.call_key,
+                                 weak = weak_from_this()](Result<McpAnswer> given) {
+    if (const auto self = weak.lock()) {
+      self->post([key](Core& core) {
+        if (--core.asked_for_[key] == 0) core.asked_for_.erase(key);
+      });
+    }
+    if (given) return respond(elicitation_result(*std::move(given), schema));
+    respond(RpcError{kRpcInternalError, given.error().message()});
+  });
   try {
-    options_.questions->ask(std::move(question), once<McpAnswer>([respond, schema](Result<McpAnswer> answer) {
-                              if (answer) return respond(elicitation_result(*std::move(answer), schema));
-                              respond(RpcError{kRpcInternalError, answer.error().message()});
-                            }));
+    options_.questions->ask(std::move(question), answer);
   } catch (const std::exception&) {
-    respond(RpcError{kRpcInternalError, "the question could not be asked"});
+    answer(Error(ErrorCode::kToolFailed, "the question could not be asked"));
   }
 }
 

@@ -19,6 +19,8 @@ constexpr Duration kLongestRestartPause = std::chrono::seconds(30);
 // A connection that stood so long was a good one.
 constexpr Duration kStood = std::chrono::seconds(30);
 constexpr std::size_t kMostWaiting = 1'000;
+// Of a call that is not silent; a turn has its own limit.
+constexpr Duration kLongestCall = std::chrono::hours(24);
 
 constexpr std::array<std::string_view, 10> kPassedOn = {"HOME",  "LANG", "LC_ALL", "LOGNAME", "PATH",
                                                         "SHELL", "TERM", "TMPDIR", "TZ",      "USER"};
@@ -49,12 +51,15 @@ bool suggests_old_transport(const Error& why) {
 // One tool of a server. Does not keep the server alive: a connection ends when its owner says so.
 class McpTool final : public Tool {
  public:
-  McpTool(McpToolInfo info, std::optional<Duration> timeout, std::weak_ptr<McpServer::Core> core)
-      : info_(std::move(info)), timeout_(timeout), core_(std::move(core)) {}
+  McpTool(McpToolInfo info, std::optional<Duration> silence, std::weak_ptr<McpServer::Core> core)
+      : info_(std::move(info)), silence_(silence), core_(std::move(core)) {}
 
   const ToolDefinition& definition() const override { return info_.definition; }
   ToolClass tool_class() const override { return info_.tool_class; }
-  std::optional<Duration> timeout() const override { return timeout_; }
+  // What has a limit for its silence keeps it itself: a call that reports progress may take long.
+  std::optional<Duration> timeout() const override {
+    return silence_ ? std::optional<Duration>(kLongestCall) : std::nullopt;
+  }
 
   void run(ToolCall call, Done<ToolOutput> done) override {
     if (const auto core = core_.lock()) return core->call(info_, std::move(call), std::move(done));
@@ -63,7 +68,7 @@ class McpTool final : public Tool {
 
  private:
   const McpToolInfo info_;
-  const std::optional<Duration> timeout_;
+  const std::optional<Duration> silence_;
   const std::weak_ptr<McpServer::Core> core_;
 };
 

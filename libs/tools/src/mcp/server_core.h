@@ -78,6 +78,7 @@ class McpServer::Core : public std::enable_shared_from_this<Core> {
   void on_request(const std::string& method, const Json& params, CancelToken cancel,
                   McpSessionHandlers::Respond respond);
   void ask(const Json& params, CancelToken cancel, const McpSessionHandlers::Respond& respond);
+  std::string asking_call() const;
   void tell_progress(const CallPtr& call, const Json& params) const;
 
   McpLoop& loop_ = McpLoop::shared();
@@ -105,6 +106,8 @@ class McpServer::Core : public std::enable_shared_from_this<Core> {
   std::vector<Ready> waiting_;
   std::set<std::string> subscriptions_;
   std::map<const Call*, std::string> open_calls_;
+  // How many questions are open for a call, by its key.
+  std::map<std::string, int> asked_for_;
   bool loading_ = false;
   bool reload_ = false;
   // Sessions whose connection has not ended yet, and who waits for that.

@@ -170,11 +170,17 @@ void McpSession::arm(std::int64_t id) {
   loop_.cancel(std::exchange(pending.timer, 0));
   Clock& clock = real_env().clock();
   Deadline due = pending.deadline;
-  if (pending.silence > Duration::zero()) due = min(due, Deadline::after(pending.silence, clock));
+  // A server that waits for an answer of ours is not silent.
+  if (pending.silence > Duration::zero() && asked_.empty())
+    due = min(due, Deadline::after(pending.silence, clock));
   if (due.is_never()) return;
   pending.timer = loop_.after(due.remaining(clock), [weak = weak_from_this(), id] {
     if (const auto self = weak.lock()) self->expire(id);
   });
+}
+
+void McpSession::arm_all() {
+  for (const auto& [id, pending] : pending_) arm(id);
 }
 
 void McpSession::expire(std::int64_t id) {
@@ -248,7 +254,9 @@ void McpSession::take_notification(const RpcMessage& message) {
     if (const auto* number = id->as_int()) asked = *number;
     if (const auto* text = id->as_string()) asked = *text;
     const auto node = asked_.extract(asked);
-    if (!node.empty()) node.mapped().cancel(CancelReason::kUser);
+    if (node.empty()) return;
+    arm_all();
+    node.mapped().cancel(CancelReason::kUser);
     return;
   }
   if (handlers_.on_notification) handlers_.on_notification(message.method, message.body);
@@ -261,11 +269,13 @@ void McpSession::take_request(RpcMessage message) {
     return transport_->send({.text = rpc_error(message.id, busy)});
   }
   CancelSource& source = asked_[message.id];
+  arm_all();
   auto respond = [weak = weak_from_this(), id = message.id](std::variant<Json, RpcError> answer) {
     McpLoop::shared().post([weak, id, answer = std::move(answer)] {
       const auto self = weak.lock();
       // One that was cancelled, answered or whose connection is gone wants none.
       if (!self || self->closed_ || self->asked_.erase(id) == 0) return;
+      self->arm_all();
       const auto* error = std::get_if<RpcError>(&answer);
       self->transport_->send(
           {.text = error != nullptr ? rpc_error(id, *error) : rpc_result(id, std::get<Json>(answer))});

@@ -112,6 +112,7 @@ class McpSession : public std::enable_shared_from_this<McpSession> {
   void take_notification(const RpcMessage& message);
   void take_request(RpcMessage message);
   void arm(std::int64_t id);
+  void arm_all();
   void expire(std::int64_t id);
   void give_up(std::int64_t id, Error why);
   void settle(std::int64_t id, McpReply reply);

@@ -54,7 +54,7 @@ class TurnContext {
   // The turn's own so far: input, answers, and calls with their results. Calls that are open are not among
   // them.
   std::span<const Message> messages() const;
-  // Of the turn's model calls, as far as this process made them.
+  // Of the turn's model calls. Of those before a crash, input and output of the answers that were stored.
   const Usage& usage() const;
   Time now() const;
   const Log& log() const;

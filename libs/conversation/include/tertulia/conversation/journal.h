@@ -56,6 +56,9 @@ struct InputNote {
 
 struct ResponseNote {
   Message message;
+  // What the model calls of the turn have used so far, this one included.
+  std::uint64_t input_tokens = 0;
+  std::uint64_t output_tokens = 0;
 
   bool operator==(const ResponseNote&) const = default;
 };
@@ -179,6 +182,9 @@ struct UnfinishedTurn {
   std::vector<OpenCall> open_calls;
   // How many calls the turn has made so far: the number of the next one.
   std::uint32_t calls = 0;
+  // What its model calls have used, up to the last response that was noted.
+  std::uint64_t input_tokens = 0;
+  std::uint64_t output_tokens = 0;
   // Of the input that was added with a key, each key once.
   std::vector<SteerKey> steered{};
   // One of its tools has ended the conversation.

@@ -20,6 +20,7 @@
 #include "tertulia/base/env.h"
 #include "tertulia/base/id.h"
 #include "tertulia/base/result.h"
+#include "tertulia/conversation/agent_spec.h"
 #include "tertulia/conversation/message.h"
 #include "tertulia/memory/context_source.h"
 #include "tertulia/memory/episodic_memory.h"
@@ -112,7 +113,8 @@ class Memory {
 };
 
 // A read_only tool `search_memory` with which a model looks up what is known and what was said before, in the
-// memory of the user that it speaks with.
-ToolPtr search_memory_tool(std::shared_ptr<Memory> memory);
+// memory of the user that it speaks with: where this agent may recall from, by words and meaning, whatever it
+// scores. A source that fails is named in the answer, if others have found something.
+ToolPtr search_memory_tool(std::shared_ptr<Memory> memory, const AgentSpec& agent = {});
 
 }  // namespace tertulia

@@ -42,6 +42,9 @@ Record prompt_part_record(const BranchId& branch, const TurnId& turn, std::size_
                           const PromptPart& part, Time now);
 Result<PromptPart> prompt_part_of(const Record& record);
 bool is_prompt_part(const Record& record);
+// The text that a receipt of this branch names by its hash. kNotFound if it was erased since.
+Result<PromptPart> read_prompt_part(Store& store, const SessionKey& key, const BranchId& branch,
+                                    const std::string& hash);
 
 // The texts of prompts that showed an item, in every session of the owner. How many went. Blocks.
 Result<std::size_t> forget_prompt_parts(Store& store, const TenantId& tenant, const OwnerId& owner,

@@ -44,6 +44,9 @@ struct SemanticOptions {
   ChunkOptions chunks{};
   // Null: o200k_base.
   std::shared_ptr<const Tokenizer> tokenizer{};
+  // Collections that are held in RAM; beyond these, those that were not used for longest are let go of, and
+  // read again when they are next needed. Default: 4,096.
+  std::size_t open_collections = 4'096;
 };
 
 struct IngestProgress {

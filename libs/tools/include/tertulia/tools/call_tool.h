@@ -32,7 +32,7 @@ struct ToolLimits {
 struct ToolAnswer {
   // Well-formed UTF-8 without control characters but tab, newline and return; at most result_bytes.
   std::string text;
-  // kOk or kError.
+  // kOk, kError, or kUnknown if the tool says so.
   ToolOutcome outcome = ToolOutcome::kOk;
   // Why it failed: kBadArguments, kToolFailed, or what the tool said.
   std::optional<ErrorCode> code{};

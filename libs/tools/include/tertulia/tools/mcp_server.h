@@ -71,8 +71,9 @@ struct McpStatus {
 //   does not know streamable HTTP the older transport is tried.
 // Failures
 //   A connection that is lost is made again with growing pauses, and calls that come meanwhile wait. Calls
-//   that were open: those that the server cannot have begun and the read-only ones are sent once more; of the
-//   others the model is told that their outcome is unknown.
+//   that were open: those that the server cannot have begun and those that are not unsafe are sent once more;
+//   of the others the model is told that their outcome is unknown (ToolOutput::unknown). So it is of an
+//   unsafe call whose server was silent for too long.
 // Tools
 //   Their class follows their annotations: readOnlyHint, idempotentHint, else unsafe. A tool whose schema
 //   does not compile takes any object, and the status says so.

@@ -62,6 +62,8 @@ struct ToolOutput {
   bool end_conversation = false;
   // Why it failed, for the record and a person only: the model is not shown it.
   std::string detail{};
+  // It failed, and nobody can tell whether it took effect: the call is listed for a person.
+  bool unknown = false;
 
   bool operator==(const ToolOutput&) const = default;
 };
