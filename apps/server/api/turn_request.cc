@@ -51,7 +51,8 @@ Result<PartText> read_part(const Json& form) {
   }
   TERTULIA_TRY(in.finish_strict());
   if (!part.asset.empty()) TERTULIA_TRY(AssetId::parse(part.asset));
-  const bool elsewhere = part.kind != PartKind::kText && !part.text.empty();
+  // With an asset, which is ours, it is the name that the asset is shown by.
+  const bool elsewhere = part.kind != PartKind::kText && part.asset.empty() && !part.text.empty();
   if (elsewhere) TERTULIA_TRY(check_part_address(part.text, "message.parts.address"));
   return part;
 }

@@ -9,7 +9,7 @@ namespace tertulia {
 namespace {
 
 constexpr std::size_t kMaxSteps = 1'000'000;
-constexpr std::size_t kMaxCheckDepth = 512;
+constexpr std::size_t kMaxDepth = 512;
 
 std::size_t characters(std::string_view text) {
   std::size_t count = 0;
@@ -72,7 +72,7 @@ class JsonSchema::Checker {
 
   // Puts in the defaults that the part knows of.
   void fill(NodeId id, Json& value, std::size_t depth) {
-    if (!step(1) || depth > kMaxCheckDepth) return;
+    if (!step(1) || depth > kMaxDepth) return;
     const Node& node = nodes_[id];
     if (node.reference) fill(*node.reference, value, depth + 1);
     for (const NodeId part : node.all_of) fill(part, value, depth + 1);
@@ -107,7 +107,7 @@ class JsonSchema::Checker {
 
   // The part of the schema for the value at path_. Notes the problems.
   void visit(NodeId id, const Json& value, std::size_t depth) {
-    if (depth > kMaxCheckDepth) exhausted_ = true;
+    if (depth > kMaxDepth) exhausted_ = true;
     if (enough() || !step(1)) return;
     const Node& node = nodes_[id];
     if (node.constant) {
