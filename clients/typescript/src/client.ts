@@ -47,9 +47,9 @@ export class Tertulia {
   session(id: string, signal?: AbortSignal): Promise<t.Session> {
     return this.json(`/sessions/${seg(id)}`, { signal });
   }
-  // Merged member by member; null removes one.
-  patchSession(id: string, metadata: t.Metadata): Promise<t.Session> {
-    return this.json(`/sessions/${seg(id)}`, { method: 'PATCH', body: { metadata } });
+  // Merged member by member; null removes one. With a revision, only if the session is still at it.
+  patchSession(id: string, metadata: t.Metadata, revision?: number): Promise<t.Session> {
+    return this.json(`/sessions/${seg(id)}`, { method: 'PATCH', body: { metadata }, headers: ifMatch(revision) });
   }
   closeSession(id: string): Promise<t.Session> {
     return this.json(`/sessions/${seg(id)}/close`, { method: 'POST' });
@@ -63,10 +63,21 @@ export class Tertulia {
   async exportSession(id: string): Promise<Blob> {
     return (await this.ask(`/sessions/${seg(id)}/export`, {})).blob();
   }
+  // The sessions of an archive become this user's; `adopt` takes over those of others.
+  importSessions(archive: Blob | string, adopt = false): Promise<t.ImportCounts> {
+    const raw = { type: 'application/x-ndjson', bytes: archive };
+    return this.json('/import', { method: 'POST', raw, query: { adopt: adopt || undefined } });
+  }
+  sessionEpisodes(id: string, query: { limit?: number; cursor?: string } = {}) {
+    return this.json<{ episodes: t.Episode[]; next?: string }>(`/sessions/${seg(id)}/episodes`, { query });
+  }
 
   // Branches and messages
   branches(session: string): Promise<{ branches: t.Branch[] }> {
     return this.json(`/sessions/${seg(session)}/branches`);
+  }
+  branch(session: string, branch: string): Promise<t.Branch> {
+    return this.json(`/sessions/${seg(session)}/branches/${seg(branch)}`);
   }
   fork(session: string, body: { from?: string; id?: string; at_index?: number; at_message?: string; label?: string }) {
     return this.json<t.Branch>(`/sessions/${seg(session)}/branches`, { method: 'POST', body });
@@ -81,10 +92,10 @@ export class Tertulia {
   diff(session: string, branch: string, other: string): Promise<t.Diff> {
     return this.json(`/sessions/${seg(session)}/branches/${seg(branch)}/diff`, { query: { with: other } });
   }
-  // The turns of `from` that are not in `branch` come to its end.
-  merge(session: string, branch: string, body: { from: string; turns?: number[] }) {
+  // The turns of `from` that are not in `branch` come to its end; with `summary`, what they came to.
+  merge(session: string, branch: string, body: { from: string; turns?: number[]; summary?: boolean }) {
     const path = `/sessions/${seg(session)}/branches/${seg(branch)}/merge`;
-    return this.json<{ revision: number; turns: number }>(path, { method: 'POST', body });
+    return this.json<{ revision: number; turns: number; summary?: string }>(path, { method: 'POST', body });
   }
   messages(session: string, query: { branch?: string; limit?: number; before?: number; from?: number } = {}) {
     return this.json<t.MessagePage>(`/sessions/${seg(session)}/messages`, { query });
@@ -108,6 +119,11 @@ export class Tertulia {
       this.ask('/turns', { method: 'POST', body: { ...turn, stream: true }, headers, signal });
     return new TurnStream({ first, again: this.eventsOf(turn.branch) }, options);
   }
+  // The same without its events: waits for the end. With a revision, only if the session is still at it.
+  say(turn: t.TurnRequest, options: { idempotencyKey?: string; revision?: number; signal?: AbortSignal } = {}): Promise<t.TurnOutcome> {
+    const headers = { 'Idempotency-Key': options.idempotencyKey ?? freshKey(), ...ifMatch(options.revision) };
+    return this.json('/turns', { method: 'POST', body: turn, headers, signal: options.signal });
+  }
   resume(session: string, body: { branch?: string; agent?: string } = {}, options: StreamOptions = {}): TurnStream {
     const path = `/sessions/${seg(session)}/resume`;
     const first = (signal?: AbortSignal) => this.ask(path, { method: 'POST', body: { ...body, stream: true }, signal });
@@ -127,6 +143,15 @@ export class Tertulia {
   steer(session: string, turn: string, message: string): Promise<unknown> {
     return this.json(`/sessions/${seg(session)}/turns/${seg(turn)}/steer`, { method: 'POST', body: { message } });
   }
+  // Cuts this turn, if it still runs; the message comes next.
+  interrupt(session: string, turn: string, body: Omit<t.TurnRequest, 'session' | 'branch' | 'on_busy'>, options: StreamOptions = {}): TurnStream {
+    const path = `/sessions/${seg(session)}/turns/${seg(turn)}/interrupt`;
+    const first = (signal?: AbortSignal) => this.ask(path, { method: 'POST', body: { ...body, stream: true }, signal });
+    return new TurnStream({ first, again: this.eventsOf(undefined) }, options);
+  }
+  turn(session: string, turn: string, branch?: string): Promise<t.TurnState> {
+    return this.json(`/sessions/${seg(session)}/turns/${seg(turn)}`, { query: { branch } });
+  }
   receipts(session: string, turn: string): Promise<{ receipts: t.Receipt[] }> {
     return this.json(`/sessions/${seg(session)}/turns/${seg(turn)}/receipts`);
   }
@@ -142,6 +167,13 @@ export class Tertulia {
   }
   toolCalls(query: { session?: string; branch?: string; turn?: string; limit?: number; cursor?: string }) {
     return this.json<{ tool_calls: t.ToolCallRecord[]; next?: string }>('/tool-calls', { query });
+  }
+  // Calls whose outcome a crash has hidden.
+  unknownOutcomes(): Promise<{ tool_calls: t.ToolCallRecord[] }> {
+    return this.json('/unknown-outcomes');
+  }
+  assets(session: string, query: { limit?: number; cursor?: string } = {}) {
+    return this.json<{ assets: (t.Asset & { time: string })[]; next?: string }>(`/sessions/${seg(session)}/assets`, { query });
   }
   addAsset(session: string, file: Blob): Promise<t.Asset> {
     const raw = { type: file.type || 'application/octet-stream', bytes: file };
@@ -211,6 +243,9 @@ export class Tertulia {
   }
   facts(query: { collection?: string; as_of?: string; all?: boolean; limit?: number; cursor?: string } = {}) {
     return this.json<{ facts: t.Fact[]; next?: string }>('/memory/facts', { query });
+  }
+  fact(id: string, collection?: string): Promise<t.Fact> {
+    return this.json(`/memory/facts/${seg(id)}`, { query: { collection } });
   }
   addFact(body: { text: string; collection?: string; valid_from?: string; sources?: string[] }) {
     return this.json<{ fact: t.Fact; known: boolean; superseded: string[] }>('/memory/facts', { method: 'POST', body });
@@ -292,6 +327,9 @@ export class Tertulia {
   agents(): Promise<{ agents: t.AgentInfo[] }> {
     return this.json('/agents');
   }
+  agent(id: string): Promise<t.AgentInfo> {
+    return this.json(`/agents/${seg(id)}`);
+  }
   models(): Promise<{ models: t.ModelChoice[] }> {
     return this.json('/models');
   }
@@ -300,6 +338,16 @@ export class Tertulia {
   }
   me(): Promise<{ tenant: string; user: string; scopes: string[] }> {
     return this.json('/me');
+  }
+  // A token for a page, which speaks for this user; a new one if none is named.
+  createVisitor(body: { user?: string; seconds?: number } = {}): Promise<{ token: string; user: string; expires_at: string }> {
+    return this.json('/visitors', { method: 'POST', body });
+  }
+  async exportUser(user: string): Promise<Blob> {
+    return (await this.ask(`/users/${seg(user)}/export`, {})).blob();
+  }
+  eraseUser(user: string): Promise<t.Erased> {
+    return this.json(`/users/${seg(user)}`, { method: 'DELETE' });
   }
 
   private eventsOf(branch: string | undefined) {
@@ -351,6 +399,9 @@ export class Tertulia {
     throw errorFrom(await response.json().catch(() => undefined), response.status);
   }
 }
+
+const ifMatch = (revision: number | undefined): Record<string, string> =>
+  revision === undefined ? {} : { 'If-Match': `"${revision}"` };
 
 // crypto.randomUUID is there in secure contexts only; a server in the local network may have no TLS.
 export function freshKey(): string {

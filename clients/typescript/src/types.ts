@@ -121,6 +121,28 @@ export interface TurnOutcome {
   messages?: Message[];
 }
 
+export interface TurnState {
+  turn: string;
+  branch: string;
+  status: 'running' | 'parked' | 'committed' | 'interrupted' | 'failed';
+}
+
+export interface ImportCounts {
+  sessions: number;
+  branches: number;
+  turns: number;
+  messages: number;
+  records: number;
+  bytes: number;
+}
+
+export interface Erased {
+  sessions: number;
+  branches: number;
+  turns: number;
+  records: number;
+}
+
 export interface TurnsInProgress {
   running: { turn: string; branch: string; since: string; input?: Omit<Message, 'index' | 'revision' | 'turn'>[] }[];
   interrupted: { turn: string; branch: string; agent: string; since: string; input?: Omit<Message, 'index' | 'revision' | 'turn'>[] }[];
