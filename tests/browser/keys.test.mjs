@@ -102,6 +102,17 @@ export default {
     await page.getByRole('button', { name: 'Close' }).click();
     await focused(page, '[aria-label=Branches]');
     assert.equal(await covered(), false);
+    // A branch that is gone to is seen.
+    await say(page, 'Roses');
+    await answered(page, 'You said: Roses');
+    await page.getByRole('button', { name: 'Edit message' }).last().click();
+    await page.getByRole('textbox', { name: 'Edit message' }).fill('Tulips');
+    await page.keyboard.press('Enter');
+    await answered(page, 'You said: Tulips');
+    await page.getByRole('button', { name: 'Branches', exact: true }).click();
+    await page.locator('.tree .node-face', { hasText: 'main' }).click();
+    await answered(page, 'You said: Roses');
+    await page.getByRole('tabpanel').waitFor({ state: 'detached' });
     // Beside the page nothing is taken away.
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('button', { name: 'Show conversations' }).click();

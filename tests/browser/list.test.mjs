@@ -41,6 +41,18 @@ export default {
     assert.deepEqual(asked.map((body) => JSON.parse(body).metadata.title), ['Boats', 'Ships']);
   },
 
+  async 'a conversation that nobody has named is known by its first words'({ base, window }) {
+    const say = (session, message) => fetch(`${base}/api/v1/turns`, { method: 'POST', body: JSON.stringify({ session, message }), headers: { 'Content-Type': 'application/json' } });
+    await say('7f3a', 'How do roses grow?');
+    await begin(base, 'nothing-said');
+    const page = await (await window()).tab();
+    await open(page, base);
+    const list = page.getByRole('navigation');
+    await list.getByRole('link', { name: 'How do roses grow?' }).click();
+    await page.getByRole('heading', { name: 'How do roses grow?', level: 1 }).waitFor();
+    await list.getByRole('link', { name: 'nothing-said' }).waitFor();
+  },
+
   async 'a list that was asked for before a change does not undo it'({ base, window }) {
     await begin(base, 'one', { title: 'Gardens' });
     const page = await (await window()).tab();

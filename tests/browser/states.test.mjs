@@ -117,6 +117,12 @@ const tests = {
     const page = await (await window()).tab();
     await open(page, base, '/#/c/nowhere');
     await page.getByText('This conversation is not here.').waitFor();
+    // What is written there begins one.
+    await say(page, 'Is anybody here?');
+    await answered(page, 'You said: Is anybody here?');
+    assert.doesNotMatch(page.url(), /nowhere/);
+    await open(page, base, '/#/c/nowhere');
+    await page.getByText('This conversation is not here.').waitFor();
     await page.getByRole('button', { name: 'Begin a new one' }).click();
     model.plan('مرحبا بك\n\n- أولا');
     await say(page, 'ما هو الطقس اليوم؟');

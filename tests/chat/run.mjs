@@ -55,6 +55,7 @@ const replies = {
     first: [{ call: ['write_file', { path: 'long.txt', content: [...Array(40).keys()].map((i) => `line ${i + 1}`).join('\n') }] }],
     then: [{ text: ['It is long.'] }],
   },
+  'Book and wait': { first: [{ call: ['desk__book', {}] }], then: [{ hold: 'the end' }, { text: ['It is not booked.'] }] },
   'Tell a story': { first: [{ text: ['Once upon', ' a time'] }, { hold: 'the story' }, { text: [' it ended.'] }] },
   'Count slowly': { first: [{ call: ['run_program', { program: 'sleep', arguments: ['3600'] }] }], then: [{ text: ['It is over.'] }] },
 };
@@ -266,6 +267,21 @@ const stories = {
     }
     const piped = await world.pipe(['chat', '--session', 'wanted-nowhere', '--agent', 'asking', 'Book a table']);
     assert.equal(piped.out, 'It is booked.\n');
+  },
+
+  async what_a_server_that_has_died_wanted_to_know_is_not_asked_any_more(world) {
+    const chat = world.chat(['--session', 'died', '--agent', 'asking']);
+    await chat.until(/\n›$/);
+    chat.say('Book and wait');
+    await chat.until(/Which day\?[^]*day:/);
+    const pid = (await world.pipe(['turns'])).err.match(/process (\d+)/)[1];
+    process.kill(Number(execFileSync('pgrep', ['-P', pid], { encoding: 'utf8' })), 'SIGKILL');
+    await chat.until((text) => /Which day\? · not wanted any more[^]*desk__book/.test(text) && !/day:/.test(text));
+    world.model.release('the end');
+    await chat.until(said('It is not booked.'));
+    chat.key('C-d');
+    await chat.until('[exit 0]');
+    assert.equal(JSON.parse((await world.pipe(['tools', 'unknown', '--json'])).out).tool, 'desk__book');
   },
 
   async branches_undo_retry_and_context(world) {

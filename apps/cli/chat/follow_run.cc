@@ -153,11 +153,17 @@ class Follower {
       view_.answered(event.name == "expired" ? "nobody answered in time" : "answered elsewhere");
       question_.clear();
     }
+    // The call that wanted to know something has ended without it.
+    if (!question_.empty() && event.kind == EventKind::kToolCallResult && event.index == asking_call_) {
+      view_.answered("not wanted any more");
+      question_.clear();
+    }
     view_.show(event);
     if (event.kind != EventKind::kPermissionAsked) return;
     if (options_.deny) (void)engine_.answer(key_, event.call_id, {.choice = Answer::Choice::kDeny});
     if (!options_.person) return;
     question_ = event.call_id;
+    asking_call_ = event.index;
     QuietKeyboard::forget();
     form_.reset();
     const Json data = event.data.value();
@@ -225,6 +231,8 @@ class Follower {
   std::shared_ptr<Mailbox> box_ = std::make_shared<Mailbox>();
   // The id of what is asked now; empty if nothing is.
   std::string question_;
+  // The call that it is about.
+  std::uint64_t asking_call_ = 0;
   // If it is to be typed.
   std::optional<QuestionForm> form_;
   // When a key answered last.

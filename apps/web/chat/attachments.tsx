@@ -155,7 +155,7 @@ export function Preview() {
       {draft && (
         <label class="field">
           What it shows, for those who cannot see it
-          <input maxLength={300} value={draft.words} placeholder={draft.file.name} onInput={(event) => describe(draft.key, event.currentTarget.value)} onKeyDown={(event) => event.key === 'Enter' && close()} />
+          <input maxLength={300} value={draft.words} placeholder={draft.file.name} onInput={(event) => describe(draft.key, event.currentTarget.value)} onKeyDown={(event) => event.key === 'Enter' && (event.preventDefault(), close())} />
         </label>
       )}
       <div class="dialog-actions">

@@ -15,14 +15,17 @@ import type { Conversation } from './state/conversation.ts';
 
 export function ChatView() {
   const here = conversation.value;
+  const failed = here?.state.value === 'failed';
+  // Where there is none, what one writes begins one; where it could not be read, it has to be read first.
+  const missing = failed && isMissing(here);
   return (
     <>
       <Head here={here} />
       {!here && <Welcome />}
       {here && here.state.value === 'loading' && <Loading />}
-      {here && here.state.value === 'failed' && <Failed here={here} />}
+      {here && failed && <Failed here={here} />}
       {here && here.state.value === 'ready' && <Thread key={`${here.id}/${here.branch}`} here={here} />}
-      <Composer here={here} />
+      {(!failed || missing) && <Composer here={missing ? undefined : here} />}
     </>
   );
 }
@@ -51,7 +54,7 @@ function Head({ here }: { here: Conversation | undefined }) {
       )}
       {session?.status === 'closed' && <span class="chip quiet">closed</span>}
       <span class="space" />
-      {here && (
+      {here && here.state.value !== 'failed' && (
         <>
           <button type="button" class="head-button" aria-label="Branches" title="The ways this conversation took" aria-pressed={inspectorTab.value === 'branches'} onClick={() => toggleInspector('branches')}>
             <Icon name="tree" /> <span>Branches</span>
@@ -129,9 +132,11 @@ function Loading() {
   );
 }
 
+const isMissing = (here: Conversation): boolean => here.problem.value?.code === 'no_session' || here.problem.value?.code === 'no_branch';
+
 function Failed({ here }: { here: Conversation }) {
   const problem = here.problem.value;
-  const missing = problem?.code === 'no_session' || problem?.code === 'no_branch';
+  const missing = isMissing(here);
   return (
     <section class="welcome">
       <p class="greeting">{missing ? 'This conversation is not here.' : 'That did not work.'}</p>

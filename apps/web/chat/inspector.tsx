@@ -53,6 +53,12 @@ function Open({ tab, here }: { tab: Tab; here: Conversation }) {
       if (box.current?.contains(document.activeElement) && opener instanceof HTMLElement) queueMicrotask(() => (opener as HTMLElement).focus());
     };
   }, []);
+  // Whoever goes to another branch from there wants to see it.
+  const first = useRef(here);
+  useLayoutEffect(() => {
+    if (first.current !== here && inspectorCovers.value) inspectorTab.value = undefined;
+    first.current = here;
+  }, [here]);
   const pressed = (event: KeyboardEvent) => {
     if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
     event.preventDefault();

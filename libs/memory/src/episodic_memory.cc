@@ -16,6 +16,7 @@
 #include "tertulia/store/episode_store.h"
 #include "tertulia/store/thrown.h"
 
+#include "asked_pieces.h"
 #include "index_options.h"
 #include "recently_used.h"
 
@@ -90,10 +91,18 @@ struct EpisodicMemory::Impl {
   Mutex mutex;
   RecentlyUsed<OwnerKey, ShelfPtr> shelves TERTULIA_GUARDED_BY(mutex){kMostShelves};
 
-  Vector vector_of(const std::string& text, const CancelToken& cancel = {}) const {
-    if (!embedder || text.empty()) return {};
-    Result<std::vector<Vector>> vectors = embed(*embedder, EmbedCall{.texts = {text}, .cancel = cancel});
-    return vectors && !vectors->empty() ? std::move(vectors->front()) : Vector();
+  // None without an embedder, or with one that fails: words still find.
+  std::vector<Vector> vectors_of(std::vector<std::string> texts, const CancelToken& cancel = {}) const {
+    if (!embedder) return {};
+    Result<std::vector<Vector>> vectors =
+        embed(*embedder, EmbedCall{.texts = std::move(texts), .cancel = cancel});
+    return vectors ? *std::move(vectors) : std::vector<Vector>();
+  }
+
+  Vector vector_of(const std::string& text) const {
+    if (text.empty()) return {};
+    std::vector<Vector> vectors = vectors_of({text});
+    return vectors.empty() ? Vector() : std::move(vectors.front());
   }
 
   // What is stored is looked at each time, and read again only if there is something new.
@@ -306,13 +315,14 @@ Result<std::vector<RecalledEpisode>> EpisodicMemory::recall(const EpisodeQuery& 
       if (admitted.contains(known->episode.id.text())) recalled.push_back({known->episode, 0, {}});
     }
   } else {
+    const std::vector<std::string> pieces = pieces_of(query.question);
     for (const Found& found :
-         shelf->index.search({.text = query.question,
-                              .vector = impl_->vector_of(query.question, query.cancel),
-                              .top_k = query.top_k,
-                              .min_score = kLeastScore,
-                              .now = impl_->env.clock().now(),
-                              .filter = [&](std::string_view id) { return admitted.contains(id); }})) {
+         search_pieces(shelf->index, pieces, impl_->vectors_of(pieces, query.cancel),
+                       {.text = {},
+                        .top_k = query.top_k,
+                        .min_score = kLeastScore,
+                        .now = impl_->env.clock().now(),
+                        .filter = [&](std::string_view id) { return admitted.contains(id); }})) {
       recalled.push_back({*admitted.find(found.id)->second, found.score, {}});
     }
   }

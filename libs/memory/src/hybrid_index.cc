@@ -50,9 +50,7 @@ float asking_share(std::string_view text) {
   std::size_t asking = 0;
   for (const std::string& sentence : sentences_of(text)) {
     all += sentence.size();
-    if (sentence.ends_with('?') || sentence.ends_with("？") || sentence.ends_with("؟")) {
-      asking += sentence.size();
-    }
+    if (is_question(sentence)) asking += sentence.size();
   }
   return all == 0 ? 0 : static_cast<float>(asking) / static_cast<float>(all);
 }
@@ -218,7 +216,7 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
   }
   std::vector<Scored> scored;
   if (!query.words) {
-    const double fitting = fitting_among(size(), impl.meaning_of(impl.options.fitting));
+    const double fitting = fitting_among(size() * query.searches, impl.meaning_of(impl.options.fitting));
     for (const Near& near : nearest) {
       const double strength = impl.meaning_of(near.cosine);
       scored.push_back({near.label, near.cosine, strength, score_of(strength, fitting)});
@@ -240,7 +238,7 @@ std::vector<Found> HybridIndex::search(const IndexQuery& query) const {
     if (!by_meaning || label == kNone) return 0.0F;
     return label < cosines.size() ? cosines[label] : impl.vectors->cosine(query.vector, label);
   };
-  const double fitting = fitting_among(size(), kFittingWithWords);
+  const double fitting = fitting_among(size() * query.searches, kFittingWithWords);
   for (const std::uint32_t label : candidates) {
     const float cosine = cosine_of(label);
     const float meaning = impl.meaning_of(cosine) +

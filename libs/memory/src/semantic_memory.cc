@@ -6,6 +6,7 @@
 
 #include "tertulia/base/check.h"
 
+#include "asked_pieces.h"
 #include "semantic_impl.h"
 #include "sentences.h"
 #include "terms.h"
@@ -163,10 +164,10 @@ const EmbedderInfo& SemanticMemory::embedder() const { return impl_->embedder->i
 Result<std::vector<Recalled>> SemanticMemory::recall(std::span<const CollectionId> collections,
                                                      std::string_view question,
                                                      const RecallOptions& options) {
-  TERTULIA_TRY_AS(std::vector<Vector> vectors,
-                  embed(*impl_->embedder, EmbedCall{.texts = {std::string(question)},
-                                                    .cancel = options.cancel,
-                                                    .deadline = options.deadline}));
+  const std::vector<std::string> pieces = pieces_of(question);
+  TERTULIA_TRY_AS(const std::vector<Vector> vectors,
+                  embed(*impl_->embedder,
+                        EmbedCall{.texts = pieces, .cancel = options.cancel, .deadline = options.deadline}));
   const Time as_of = options.as_of.value_or(impl_->env.clock().now());
   std::vector<Strong> all;
   for (const CollectionId& id : collections) {
@@ -174,8 +175,7 @@ Result<std::vector<Recalled>> SemanticMemory::recall(std::span<const CollectionI
     TERTULIA_TRY_AS(std::shared_ptr<OpenCollection> collection, impl_->open(id));
     const std::shared_lock lock(collection->looking);
     const CollectionState& state = collection->state;
-    const IndexQuery query{.text = std::string(question),
-                           .vector = vectors.front(),
+    const IndexQuery query{.text = {},
                            .top_k = options.rerank ? options.top_k * kReranked : options.top_k,
                            .min_score = options.min_score,
                            .words = options.hybrid,
@@ -183,7 +183,7 @@ Result<std::vector<Recalled>> SemanticMemory::recall(std::span<const CollectionI
                            .filter = [&](std::string_view item) {
                              return wanted(state.items.find(item)->second.item, options, as_of);
                            }};
-    for (const Found& found : state.index.search(query)) {
+    for (const Found& found : search_pieces(state.index, pieces, vectors, query)) {
       const StoredItem& stored = state.items.at(found.id);
       std::string text = joined_text(state, found.id, options.neighbours);
       const std::size_t tokens =

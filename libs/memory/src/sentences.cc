@@ -34,4 +34,8 @@ std::vector<std::string> sentences_of(std::string_view text) {
   return sentences;
 }
 
+bool is_question(std::string_view sentence) {
+  return sentence.ends_with('?') || sentence.ends_with("？") || sentence.ends_with("؟");
+}
+
 }  // namespace tertulia

@@ -7,6 +7,7 @@
 #include "tertulia/memory/conversation_index.h"
 #include "tertulia/text/word_pieces.h"
 
+#include "asked_pieces.h"
 #include "question.h"
 #include "terms.h"
 
@@ -59,6 +60,13 @@ TEST(HybridIndex, OtherWordsNextToAnItemSayMoreThanTheSameOneAgain) {
   add("l", "The lighthouse is red.", 1);
   const std::vector<std::string> found = ids(index.search({.text = "harbour lighthouse"}));
   EXPECT_LT(std::ranges::find(found, "other"), std::ranges::find(found, "same"));
+}
+
+TEST(AskedPieces, AreTheWholeThenQuestionsThenTheLastSentences) {
+  EXPECT_THAT(pieces_of("Where do I live?"), ElementsAre("Where do I live?"));
+  const std::string message = "Hello! I moved in May. My dog came too. It was hot. Where do I live? Thanks.";
+  EXPECT_THAT(pieces_of(message),
+              ElementsAre(message, "Where do I live?", "It was hot.", "My dog came too."));
 }
 
 TEST(HybridIndex, WhatSomebodyWonIsNoSmallWord) {

@@ -160,6 +160,26 @@ TEST_F(MemoryConfigTest, SemanticEnabledTopKAndMinScore) {
   EXPECT_THAT(recall(question, Tier::kKnowledge), IsEmpty());
 }
 
+TEST_F(MemoryConfigTest, AQuestionDoesNotDrownInAMessageOfSeveralSentences) {
+  for (const char* text : {"I am allergic to peanuts", "I live in Madrid", "My dog is called Rex",
+                           "I work as a nurse", "My sister lives in Berlin", "I drive an old Volvo"}) {
+    know(text);
+  }
+  talk("trip", "We want to see the caves of Altamira in spring.");
+  memory->close(key("trip"), EndReason::kUserClosed).value();
+  const std::string dinner = "Hi, can you help me plan dinner for tonight with some friends? ";
+  EXPECT_EQ(shown(dinner, Tier::kKnowledge), 0U);
+  for (const bool hybrid : {false, true}) {
+    config.semantic_hybrid = hybrid;
+    const std::vector<ContextItem> found =
+        recall(dinner + "We will be nine. What am I allergic to? Thank you!", Tier::kKnowledge);
+    EXPECT_THAT(found.at(0).text, HasSubstr("peanuts"));
+    EXPECT_EQ(found.at(0).reason, FateReason::kFits) << found.at(0).score;
+  }
+  const std::string caves = dinner + "Tom brings his guitar. Which caves did we want to see in spring?";
+  EXPECT_THAT(recall(caves, Tier::kEpisode).at(0).text, HasSubstr("Altamira"));
+}
+
 TEST_F(MemoryConfigTest, SemanticHybrid) {
   know(
       "Ticket 4711 was closed by the harbour master after a long debate about money, boats, weather, dinner "

@@ -17,7 +17,7 @@ namespace tertulia {
 namespace {
 
 constexpr std::size_t kMaxBytes = 4'096;
-constexpr std::size_t kMaxNesting = 100;
+constexpr std::size_t kDeepestSum = 100;
 constexpr std::size_t kMaxFactorial = 500;
 
 using Numbers = std::vector<Number>;
@@ -143,7 +143,7 @@ class Parser {
   class Level {
    public:
     explicit Level(Parser& parser) : parser_(parser) {
-      if (++parser_.depth_ > kMaxNesting) parser_.fail(parser_.at_, "it nests more than 100 levels deep");
+      if (++parser_.depth_ > kDeepestSum) parser_.fail(parser_.at_, "it nests more than 100 levels deep");
     }
     ~Level() { --parser_.depth_; }
     Level(const Level&) = delete;

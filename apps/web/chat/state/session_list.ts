@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import type { Session, SessionPage, TertuliaError } from '../../shared/client.ts';
 import { ageGroup } from '../../shared/words.ts';
+import { firstWords } from './first_words.ts';
 import { asking, server } from './server.ts';
 
 export const sessions = signal<readonly Session[]>([]);
@@ -15,7 +16,8 @@ const kPage = 100;
 
 export const titleOf = (session: Session): string => {
   const title = session.metadata?.['title'];
-  return typeof title === 'string' && title ? title : session.id;
+  if (typeof title === 'string' && title) return title;
+  return (!session.damaged && firstWords(session.id)) || session.id;
 };
 export const isPinned = (session: Session): boolean => session.metadata?.['pinned'] === true;
 // A conversation that was begun again at its first message belongs to the one it varies.

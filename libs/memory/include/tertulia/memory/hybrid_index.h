@@ -53,6 +53,9 @@ struct IndexQuery {
   bool words = true;
   // Words that have to do with those of the question ("dog" with "pet") as well. Default: on.
   bool related = true;
+  // How many searches are made for one question, this among them: the more, the sooner something is near by
+  // chance. Default: 1.
+  std::size_t searches = 1;
   // When it is asked, for questions about "last week". None: such words say nothing.
   std::optional<Time> now{};
   // Only items for which this holds. Called with ids.
