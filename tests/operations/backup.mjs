@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, equal, folder, program, run, Server, tertulia, test } from '../api/support.mjs';
+import { check, equal, folder, program, run, Server, tertulia, test, until } from '../api/support.mjs';
 
 const env = { PATH: process.env.PATH, HOME: '/nonexistent', LC_ALL: 'C.UTF-8' };
 const say = (server, session, message) => server.expect(200, 'POST', '/api/v1/turns', { body: { session, message } });
@@ -56,10 +56,9 @@ test('One that uses JSON files says that it must stop', async () => {
 test('Data that another program than a server has open is not copied, and nothing happens to that program', async () => {
   const data = folder();
   tertulia(data, 'keys', 'create');
-  const chat = spawn(program, ['--data', data, 'chat'], { env });
-  chat.stdout.resume();
-  // It says which session it has begun.
-  await new Promise((done) => chat.stderr.once('data', done));
+  const chat = spawn(program, ['--data', data, 'chat'], { env, stdio: ['pipe', 'ignore', 'ignore'] });
+  // Until it has opened them.
+  await until(async () => (await beside('--data', data, 'sessions', 'list')).status === 75);
   equal((await beside('--data', data, 'backup', join(folder(), 'copy'))).status, 75);
   equal([chat.exitCode, chat.signalCode], [null, null]);
   chat.stdin.end();
