@@ -108,7 +108,11 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions optio
                   Engine::open({.store = host->store_, .env = options.env, .recover = options.recover}));
   host->mcp_ = std::make_unique<McpPool>(options.environment, Engine::elicitations(host->engine_));
   host->make_agents();
-  if (options.reap) host->reaper_ = std::make_unique<Reaper>(host->memory_);
+  if (options.reap) {
+    const Result<AgentDefinitionPtr> closer = host->agent("default");
+    host->reaper_ = std::make_unique<Reaper>(host->memory_,
+                                             closer ? give_up_turns(host->engine_, *closer) : GiveUpTurns());
+  }
   if (options.serve) TERTULIA_TRY(host->open_desks());
   return host;
 }

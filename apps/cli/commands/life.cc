@@ -90,7 +90,7 @@ Result<void> reap(const ReapOptions& options, const Context& context) {
     context.out.line(to_text(JsonObject{{"idle", static_cast<std::uint64_t>(report.idle.size())},
                                         {"too_long", static_cast<std::uint64_t>(report.too_long.size())},
                                         {"episodes", static_cast<std::uint64_t>(report.episodes)},
-                                        {"busy", static_cast<std::uint64_t>(report.busy)},
+                                        {"busy", static_cast<std::uint64_t>(report.busy.size())},
                                         {"failed", static_cast<std::uint64_t>(report.failed)},
                                         {"facts", static_cast<std::uint64_t>(report.facts)},
                                         {"archived", static_cast<std::uint64_t>(report.archived)},
@@ -100,8 +100,8 @@ Result<void> reap(const ReapOptions& options, const Context& context) {
   context.out.line("Closed " + counted(report.idle.size(), "idle session") + " and " +
                    counted(report.too_long.size(), "session") +
                    " that lasted too long: " + counted(report.episodes, "episode") + ".");
-  if (report.busy > 0)
-    context.out.line(counted(report.busy, "session") + " with an open turn left for later.");
+  if (!report.busy.empty())
+    context.out.line(counted(report.busy.size(), "session") + " with an open turn left for later.");
   if (report.failed > 0)
     context.out.line(counted(report.failed, "session") + " could not be closed; run verify.");
   if (report.facts > 0) context.out.line(counted(report.facts, "new fact") + " learned.");

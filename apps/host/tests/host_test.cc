@@ -16,6 +16,7 @@
 
 #include "host/host_settings.h"
 #include "host/model_choices.h"
+#include "host/reaper.h"
 #include "host/workflow_agents.h"
 
 namespace tertulia {
@@ -76,6 +77,35 @@ TEST_F(HostTest, WithoutAnyConfigurationThereIsADefaultAgentThatSpeaksOffline) {
   tertulia::Run run = host->engine()->run(host->agent("default").value(), {.text = "Add 10 and 20"}, "s", {});
   EXPECT_THAT(run.result().value().text, HasSubstr("30"));
   EXPECT_THAT(host->warnings(), ElementsAre());
+}
+
+TEST_F(HostTest, ASessionWhoseTurnHasFailedEndsByAnErrorWhenNobodyComesBack) {
+  const auto host = open(
+      "[models.gone]\nprovider = \"openai-compatible\"\nmodel = \"m\"\n"
+      "base_url = \"http://127.0.0.1:1/v1\"\n[agents.default]\nmodel = \"gone\"\n");
+  const AgentDefinitionPtr agent = host->agent("default").value();
+  std::vector<tertulia::Run> runs;
+  for (const char* session : {"left", "asked"})
+    runs.push_back(host->engine()->run(agent, {.text = "Book a table"}, session, {}));
+  for (tertulia::Run& run : runs) EXPECT_EQ(run.result().error().code(), ErrorCode::kModelUnavailable);
+  const SessionKey left = local_key(*SessionId::parse("left"));
+  const SessionKey asked = local_key(*SessionId::parse("asked"));
+  Note question{.key = asked, .conditions = {}, .changes = {}};
+  question.changes.emplace_back(AddRecord{
+      {.stream = {.kind = RecordKind::kQuestion, .branch = main_branch(), .scope = "q"}, .number = 1}});
+  ASSERT_TRUE(note(host->store(), std::move(question)));
+  RuleBook rules = host->memory()->rules();
+  for (auto& [name, one] : rules.agents) one.idle_timeout = Duration::zero();
+  rules.others.idle_timeout = Duration::zero();
+  const auto report = reap_and_give_up(*host->memory(), rules, give_up_turns(host->engine(), agent));
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_THAT(report->broken, ElementsAre(left));
+  EXPECT_THAT(report->busy, ElementsAre(asked));
+  EXPECT_EQ(report->episodes, 1U);
+  const SessionState state = tertulia::load(host->store(), left).value();
+  EXPECT_EQ(state.session.status, SessionStatus::kClosed);
+  EXPECT_EQ(state.session.end_reason, EndReason::kError);
+  EXPECT_EQ(state.branches.at(0).message_count, 1U);
 }
 
 TEST_F(HostTest, AnAgentMayBeGivenAToolThatLooksIntoItsMemory) {

@@ -97,7 +97,7 @@ class Reaping {
       report_.episodes += done->episodes.size();
       report_.facts += done->facts;
     } else if (done.error().code() == ErrorCode::kTurnRunning) {
-      ++report_.busy;
+      report_.busy.push_back(session.key);
     } else if (done.error().code() != ErrorCode::kNoSession) {
       ++report_.failed;
     }

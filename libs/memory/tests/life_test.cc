@@ -203,7 +203,7 @@ TEST_F(LifeTest, ASessionWithAnOpenTurnIsNotClosed) {
       .value();
   EXPECT_EQ(memory->close(key("s"), EndReason::kUserClosed).error().code(), ErrorCode::kTurnRunning);
   env.sim_clock().advance(std::chrono::hours(2));
-  EXPECT_EQ(memory->reap().value().busy, 1U);
+  EXPECT_EQ(memory->reap().value().busy, std::vector{key("s")});
   EXPECT_EQ(session(key("s")).status, SessionStatus::kActive);
 }
 

@@ -81,10 +81,12 @@ struct ReapReport {
   // Sessions that were closed here.
   std::vector<SessionKey> idle;
   std::vector<SessionKey> too_long;
+  // Those whose turn had failed, and that nobody came back to; whoever can close turns fills this.
+  std::vector<SessionKey> broken;
   std::size_t episodes = 0;
   std::size_t facts = 0;
   // Sessions whose time is up with a turn that is not committed: they are looked at again next time.
-  std::size_t busy = 0;
+  std::vector<SessionKey> busy;
   // Sessions that could not be closed, damaged ones for example.
   std::size_t failed = 0;
   // Episodes whose time was over: no longer quoted, and gone.
