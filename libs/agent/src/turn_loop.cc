@@ -96,8 +96,7 @@ Ending ending_for(const TurnWork& work, const Error& error) {
     default: {
       // Asking again would be refused again. What tools have done must stay on record; a message that nothing
       // came of need not, and its sender is told. Whoever sent one that is resumed has gone: it stays.
-      const bool only_input =
-          !work.resumed && !work.response && work.iteration <= 1 && work.call_count == 0;
+      const bool only_input = !work.resumed && !work.response && work.iteration <= 1 && work.call_count == 0;
       return only_input ? Ending::kDrop : Ending::kClose;
     }
   }
