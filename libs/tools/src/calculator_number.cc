@@ -13,6 +13,8 @@ constexpr std::size_t kMaxBits = 4'096;
 // Of a decimal that is written in full.
 constexpr std::size_t kMaxDecimals = 30;
 constexpr int kMaxExactExponent = 1'000;
+// As many as kMaxBits have, and decimals: what was written can be read.
+constexpr std::size_t kMaxExactDigits = 1'300;
 
 std::size_t bits(const Integer& number) {
   return number == 0 ? 0 : boost::multiprecision::msb(abs(number)) + 1;
@@ -55,6 +57,18 @@ std::optional<std::string> decimal_text(const Fraction& value) {
   return (value < 0 ? "-" : "") + digits;
 }
 
+// The fewest digits that mean it, written out as those of an exact number are, unless that takes many zeros.
+std::string approximate_text(double number) {
+  constexpr double kWrittenOut = 1e21;
+  std::string shortest = to_text(Json(number));
+  const std::string sign = shortest.starts_with('-') ? "-" : "";
+  const Number read = Number::parse(std::string_view(shortest).substr(sign.size()));
+  if (read.exact() == nullptr || std::abs(number) >= kWrittenOut) return shortest;
+  if (read.whole() != nullptr) return sign + read.whole()->str();
+  const auto decimal = decimal_text(*read.exact());
+  return decimal ? sign + *decimal : shortest;
+}
+
 }  // namespace
 
 CalculatorNumber::CalculatorNumber(Fraction value) {
@@ -75,7 +89,7 @@ CalculatorNumber CalculatorNumber::parse(std::string_view digits) {
   const auto read =
       std::from_chars(exponent_digits.data(), exponent_digits.data() + exponent_digits.size(), exponent);
   const bool huge = read.ec == std::errc::result_out_of_range || std::abs(exponent) > kMaxExactExponent;
-  if (huge || mantissa.size() > kMaxExactExponent)
+  if (huge || mantissa.size() > kMaxExactDigits)
     return Number(std::strtod(std::string(digits).c_str(), nullptr));
   std::string all(mantissa);
   if (const std::size_t point = all.find('.'); point != std::string::npos) {
@@ -111,11 +125,13 @@ std::string CalculatorNumber::text() const {
     if (auto decimal = decimal_text(*exact())) return *std::move(decimal);
   }
   const double number = approximate();
+  // Beyond what a double can be: who asks for so much does not ask for what is behind the point.
+  if (exact() != nullptr && !std::isfinite(number)) return floor_of(*exact()).str();
   constexpr double kExact = 9007199254740992.0;  // 2^53
   if (number == std::floor(number) && std::abs(number) < kExact) {
     return std::to_string(static_cast<std::int64_t>(number));
   }
-  return to_text(Json(number));
+  return approximate_text(number);
 }
 
 Number add(const Number& a, const Number& b) { return combine(a, b, std::plus<>(), std::plus<>()); }

@@ -37,6 +37,12 @@ TEST(Calculator, FollowsTheOrderOfOperations) {
 }
 
 TEST(Calculator, IsExactForWholeNumbersDecimalsAndFractions) {
+  EXPECT_EQ(value("-7**-5"), "-0.000059499018266198606");
+  EXPECT_EQ(value("sqrt(2)*1e18"), "1414213562373095168");
+  EXPECT_EQ(value("sqrt(2)*1e30"), "1.4142135623730953e+30");
+  EXPECT_EQ(value(value("491!") + "-491!"), "0");
+  EXPECT_EQ(value("10^400/3-10^400/3+1/3"), "0.3333333333333333");
+  EXPECT_EQ(value("10^400/3"), std::string(400, '3'));
   EXPECT_EQ(value("0.1+0.2"), "0.3");
   EXPECT_EQ(value("1/3*3"), "1");
   EXPECT_EQ(value("1/8"), "0.125");
