@@ -53,10 +53,17 @@ function(tertulia_layer layer)
     target_link_libraries(${target} ${scope} tertulia::${dependency})
   endforeach()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${layer} OUTPUT_NAME tertulia_${layer})
-  if(TERTULIA_DEVELOPER)
-    # Each public header compiles on its own: target all_verify_interface_header_sets.
-    set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-  endif()
+endfunction()
+
+# Target public_headers: each compiles on its own, with no more than its layer may include.
+function(tertulia_public_headers)
+  set(layers "")
+  foreach(layer IN LISTS TERTULIA_LAYERS)
+    list(APPEND layers "${layer}=$<JOIN:$<TARGET_PROPERTY:tertulia_${layer},INTERFACE_INCLUDE_DIRECTORIES>,:>")
+  endforeach()
+  add_custom_target(public_headers
+    COMMAND node "${PROJECT_SOURCE_DIR}/scripts/headers.mjs" "${PROJECT_BINARY_DIR}/headers" "${CMAKE_CXX_COMPILER}" ${layers}
+    COMMENT "Compiling each public header on its own" USES_TERMINAL VERBATIM)
 endfunction()
 
 function(tertulia_layer_tests layer)
