@@ -2,7 +2,8 @@
 #
 #   tertulia_layers(base text …)          the order; lowest first
 #   tertulia_layer(text SOURCES … DEPENDS base [PRIVATE_LIBS …] [ALONE sources outside the batches] [QUICK])
-#   tertulia_layer_tests(text [NAME bpe] [SHARDS 2] [HOT] SOURCES … [LIBS …] [ALONE …])      text_tests, or text_bpe_tests; HOT: optimised always
+#   tertulia_layer_tests(text [NAME bpe] [SHARDS 2] [COST 20] [HOT] SOURCES … [LIBS …] [ALONE …])
+#                                         text_tests, or text_bpe_tests; COST: seconds, if many; HOT: optimised always
 
 macro(tertulia_layers)
   set(TERTULIA_LAYERS ${ARGN})
@@ -70,7 +71,7 @@ function(tertulia_layer_tests layer)
   if(NOT TERTULIA_DEVELOPER OR TERTULIA_API_ONLY)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "NAME;SHARDS" "SOURCES;LIBS;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "NAME;SHARDS;COST" "SOURCES;LIBS;ALONE")
   find_package(GTest REQUIRED)
   set(target ${layer}_tests)
   if(arg_NAME)
@@ -85,16 +86,19 @@ function(tertulia_layer_tests layer)
   endif()
   # One process for all tests of a program: starting one for each of thousands would cost more than the tests.
   # A program that runs long beside the others is split into shards, so that no core waits for it.
+  if(NOT arg_COST)
+    set(arg_COST 0)
+  endif()
   set(environment "TERTULIA_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   if(NOT arg_SHARDS)
     add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
-    set_tests_properties(${target} PROPERTIES TIMEOUT 900 ENVIRONMENT "${environment}")
+    set_tests_properties(${target} PROPERTIES TIMEOUT 900 COST ${arg_COST} ENVIRONMENT "${environment}")
     return()
   endif()
   math(EXPR last "${arg_SHARDS} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${target}.${shard} COMMAND ${target} --gtest_brief=1)
-    set_tests_properties(${target}.${shard} PROPERTIES TIMEOUT 900
+    set_tests_properties(${target}.${shard} PROPERTIES TIMEOUT 900 COST ${arg_COST}
       ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()
