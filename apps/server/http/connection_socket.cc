@@ -52,8 +52,9 @@ Task<bool> Connection::serve_socket(const std::shared_ptr<Exchange>& exchange) {
     shown = "Bearer " + *key;
     request.fields.push_back({"Authorization", shown});
   }
-  refused = exchange->admit(request);
-  Reply reply = refused ? *std::move(refused) : co_await answer_of(exchange);
+  std::optional<Reply> at_once = exchange->admit(request);
+  if (!at_once) at_once = exchange->answer_now(request);
+  Reply reply = at_once ? *std::move(at_once) : co_await answer_of(exchange);
   if (!reply.socket && reply.stream) reply.socket = session_of(std::exchange(reply.stream, nullptr));
   if (!reply.socket) {
     if (!socket_) co_return co_await refuse(*exchange, std::move(reply));
@@ -63,9 +64,9 @@ Task<bool> Connection::serve_socket(const std::shared_ptr<Exchange>& exchange) {
     socket_->session = std::move(reply.socket);
     carry_over();
     reader_.reset();
-    std::string behind = std::exchange(buffer_, {});
-    socket_->wire.read(behind, socket_->early);
-    behind = {};
+    socket_->wire.read(in_.unused(), socket_->early);
+    in_ = ReadBuffer();
+    out_ = std::string();
     co_await speak(*exchange);
   }
   exchange->ended(socket_ ? 101 : 0, sent_);
@@ -101,6 +102,9 @@ Task<std::optional<std::string>> Connection::read_shown_key() {
   std::string bytes(kSocketReadBytes, '\0');
   expect_by(times_.head);
   const Moment until = deadline_;
+  // It may have come with the head.
+  open.wire.read(in_.unused().substr(used_), open.early);
+  used_ = in_.unused().size();
   while (open.early.empty() && !open.wire.finished()) {
     deadline_ = until;
     const std::size_t came = co_await transport_->read_some(bytes.data(), bytes.size());

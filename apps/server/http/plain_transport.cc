@@ -24,10 +24,15 @@ class PlainTransport final : public Transport {
 
   Task<bool> open() override { co_return true; }
 
+  // What went wrong does not matter: nothing came.
   Task<std::size_t> read_some(char* to, std::size_t size) override {
-    boost::system::error_code failed;
-    co_return co_await socket_.async_read_some(boost::asio::buffer(to, size),
-                                               redirect_error(use_awaitable, failed));
+    return socket_.async_read_some(boost::asio::buffer(to, size), redirect_error(use_awaitable, failed_));
+  }
+
+  std::size_t write_now(std::string_view bytes) override {
+    const ssize_t sent =
+        ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sent < 0 ? 0 : static_cast<std::size_t>(sent);
   }
 
   Task<bool> write(std::string_view first, std::string_view second) override {
@@ -70,6 +75,7 @@ class PlainTransport final : public Transport {
   }
 
   Socket socket_;
+  boost::system::error_code failed_;
 };
 
 }  // namespace

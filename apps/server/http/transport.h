@@ -26,6 +26,8 @@ class Transport {
   virtual Task<bool> open() = 0;
   // How many bytes came; 0 at the end, and if it was cancelled or broke.
   virtual Task<std::size_t> read_some(char* to, std::size_t size) = 0;
+  // How many of these bytes could be written without waiting; 0 also if the connection is broken.
+  virtual std::size_t write_now(std::string_view bytes) = 0;
   // Both, one behind the other. False if they could not be written.
   virtual Task<bool> write(std::string_view first, std::string_view second = {}) = 0;
   // Says that nothing more will be written.
