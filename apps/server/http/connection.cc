@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "http/upgrade.h"
 
@@ -148,8 +147,8 @@ Task<bool> Connection::refuse(Exchange& exchange, Reply reply) {
 }
 
 Task<void> Connection::wait_to_be_woken() {
-  return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
-      [this](auto handler) { sleeper_.emplace(std::move(handler)); }, boost::asio::use_awaitable);
+  return boost::asio::async_initiate<const UseTask&, void()>(
+      [this](auto handler) { sleeper_.emplace(std::move(handler)); }, use_task);
 }
 
 void Connection::wake() {

@@ -23,9 +23,6 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include "http/loop.h"
 #include "http/read_buffer.h"
 #include "http/request_reader.h"
@@ -153,7 +150,7 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
     // What came before there was a session.
     std::vector<std::string> early;
     // Waits for ever; cancelling it lets the reader look again whether there is room.
-    boost::asio::steady_timer room;
+    Timer room;
     Moment last_read{};
     bool reader_ended = false;
   };
@@ -204,7 +201,7 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   Exchange* streaming_ = nullptr;
   std::unique_ptr<OpenSocket> socket_;
   // Of run(), while it waits to be woken.
-  std::optional<boost::asio::async_result<boost::asio::use_awaitable_t<>, void()>::handler_type> sleeper_;
+  std::optional<boost::asio::async_result<UseTask, void()>::handler_type> sleeper_;
 };
 
 template <class T>

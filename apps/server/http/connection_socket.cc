@@ -8,7 +8,6 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "http/connection.h"
 #include "http/upgrade.h"
@@ -87,10 +86,8 @@ Task<bool> Connection::open_socket(const Exchange& exchange, const Reply* reply,
   }
   head.append("\r\n");
   if (!co_await write(head)) co_return false;
-  socket_ = std::make_unique<OpenSocket>(OpenSocket{.wire = SocketWire(kMostBeforeKey),
-                                                    .session = nullptr,
-                                                    .early = {},
-                                                    .room = boost::asio::steady_timer(loop_->io())});
+  socket_ = std::make_unique<OpenSocket>(OpenSocket{
+      .wire = SocketWire(kMostBeforeKey), .session = nullptr, .early = {}, .room = Timer(loop_->io())});
   socket_->room.expires_at(Moment::max());
   socket_->last_read = Loop::now();
   co_return true;
@@ -195,7 +192,7 @@ Task<void> Connection::read_frames() {
     const bool full = !open.session->wants_more() || open.wire.output_bytes() > kMostOutput;
     if (full && streaming_ != nullptr && !open.wire.finished()) {
       boost::system::error_code cancelled;
-      co_await open.room.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, cancelled));
+      co_await open.room.async_wait(boost::asio::redirect_error(use_task, cancelled));
       continue;
     }
     const std::size_t came = co_await transport_->read_some(bytes.data(), bytes.size());

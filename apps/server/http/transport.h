@@ -7,15 +7,24 @@
 #include <string_view>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "tertulia/base/result.h"
 
 namespace tertulia::server {
 
+// Everything is on the one thread of an io_context. It is named, since a type for any executor would cost
+// each wait a little more.
+using LoopExecutor = boost::asio::io_context::executor_type;
 template <class T>
-using Task = boost::asio::awaitable<T>;
-using Socket = boost::asio::ip::tcp::socket;
+using Task = boost::asio::awaitable<T, LoopExecutor>;
+using UseTask = boost::asio::use_awaitable_t<LoopExecutor>;
+inline constexpr UseTask use_task{};
+using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, LoopExecutor>;
+using Timer = boost::asio::steady_timer::rebind_executor<LoopExecutor>::other;
 
 // One thread: that of its socket. Closing the socket ends whatever waits.
 class Transport {
