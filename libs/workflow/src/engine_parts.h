@@ -22,7 +22,7 @@ struct EngineParts {
         uuids(engine->env().clock(), engine->env().random()),
         handle_key(key),
         keep_checkpoints(keep),
-        threads(thread_pool(thread_count)),
+        threads(lean_thread_pool(thread_count)),
         pool(threads.get()) {}
 
   std::shared_ptr<Engine> engine;
