@@ -1,5 +1,6 @@
 #include "http/request_reader.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -113,6 +114,8 @@ class RequestReader::Parser final : public http::basic_parser<true> {
   Request request;
   std::optional<Problem> problem;
   std::uint64_t wanted = 0;
+  // What is being parsed, until the head is complete.
+  std::string_view head{};
   // Where to go on looking for the end of the head.
   std::size_t searched = 0;
   // The head says already that the body is longer than that.
@@ -136,6 +139,12 @@ class RequestReader::Parser final : public http::basic_parser<true> {
       code = http::error::header_limit;
       return;
     }
+    // A value that goes on in a second line was put together in a place that is gone when the head is done.
+    // No client may send one (RFC 9112, 5.2).
+    if (!value.empty() && !is_in_head(value)) {
+      code = http::error::bad_obs_fold;
+      return;
+    }
     request.fields.push_back({view_of(name), view_of(value)});
   }
   std::size_t on_body_impl(BeastView bytes, error_code&) override {
@@ -150,6 +159,11 @@ class RequestReader::Parser final : public http::basic_parser<true> {
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   void on_chunk_header_impl(std::uint64_t, BeastView, error_code&) override {}
   void on_finish_impl(error_code&) override {}
+
+  bool is_in_head(BeastView text) const {
+    const std::less_equal<const char*> before;
+    return before(head.data(), text.data()) && before(text.data() + text.size(), head.data() + head.size());
+  }
 
   const HeadLimits* limits_;
 };
@@ -173,6 +187,7 @@ RequestReader::Step RequestReader::read_head(std::string_view bytes, std::size_t
   }
   if (bytes[end - 2] == '\n') return failed(http::error::bad_line_ending);
   error_code code;
+  parser_->head = bytes.substr(0, end);
   taken = parser_->put(boost::asio::buffer(bytes.data(), end), code);
   if (code == http::error::need_more) {
     code = end > limits_.head_bytes ? http::error::header_limit : http::error::bad_line_ending;

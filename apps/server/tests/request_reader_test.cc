@@ -56,6 +56,14 @@ TEST(RequestReader, DoesNotWaitForTheEndOfWhatIsNoHead) {
   EXPECT_EQ(code_of("GET / HTTP/1.1\r\nX: " + std::string(kLimits.head_bytes, 'a')), "headers_too_large");
 }
 
+// What it was unfolded into was gone before anybody could look at it.
+TEST(RequestReader, RefusesAValueThatGoesOnInASecondLine) {
+  RequestReader reader(kLimits);
+  std::size_t taken = 0;
+  ASSERT_EQ(reader.read("GET / HTTP/1.1\r\nHost: a\r\nX: one\r\n two\r\n\r\n", taken), Step::kProblem);
+  EXPECT_EQ(reader.problem().code, "bad_header");
+}
+
 TEST(RequestReader, LeavesWhatComesBehindTheBody) {
   RequestReader reader(kLimits);
   const std::string bytes = std::string(kHead) + "helloGET / HTTP/1.1\r\n";
