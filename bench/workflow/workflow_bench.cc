@@ -106,8 +106,7 @@ void fill(Store& store, const std::string& session, std::size_t runs) {
   }
 }
 
-// With runs `before`, each thread has a conversation that so many have taken place in; else each run begins
-// one.
+// With runs `before`, in 64 conversations that so many have taken place in; else each run begins one.
 double runs_per_second(const Path& directory, const Workflow& workflow, std::size_t at_once, std::size_t each,
                        std::size_t before) {
   std::filesystem::remove_all(directory);
@@ -117,8 +116,8 @@ double runs_per_second(const Path& directory, const Workflow& workflow, std::siz
     auto engine = Engine::open({.store = store}).value();
     auto workflows = WorkflowEngine::open({.engine = engine}).value();
     const std::string message(200, 'm');
-    std::vector<std::string> sessions(at_once);
-    for (std::size_t i = 0; before > 0 && i < at_once; ++i) {
+    std::vector<std::string> sessions(64);
+    for (std::size_t i = 0; before > 0 && i < sessions.size(); ++i) {
       sessions[i] = "s" + std::to_string(i);
       fill(*store, sessions[i], before);
     }
@@ -126,8 +125,10 @@ double runs_per_second(const Path& directory, const Workflow& workflow, std::siz
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < at_once; ++i) {
       threads.emplace_back([&, i] {
-        for (std::size_t n = 0; n < each; ++n)
-          workflows->run(workflow, message, {.session = sessions[i]}).result().value();
+        for (std::size_t n = 0; n < each; ++n) {
+          const std::string& session = sessions[(i + n * at_once) % sessions.size()];
+          workflows->run(workflow, message, {.session = session}).result().value();
+        }
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -244,9 +245,9 @@ int main(int argc, char** argv) {
     const std::string figure = std::string("workflow.runs_per_second_") + name;
     for (const std::size_t before : {std::size_t{0}, std::size_t{50}}) {
       const std::string where = before == 0 ? "" : "_in_a_conversation";
-      print_figure(figure + where, runs_per_second(directory, workflow, 1, 300, before), "1/s", "",
+      print_figure(figure + where, runs_per_second(directory, workflow, 1, 320, before), "1/s", "",
                    "3 agents, one at a time");
-      print_figure(figure + where + "_64", runs_per_second(directory, workflow, 64, 30, before), "1/s", "",
+      print_figure(figure + where + "_64", runs_per_second(directory, workflow, 64, 20, before), "1/s", "",
                    "3 agents, 64 at once");
     }
   }
