@@ -95,7 +95,7 @@ void fill(Store& store, const std::string& session, std::size_t runs) {
                                     .role = role,
                                     .author = author,
                                     .tokens = Tokens{bytes / 4},
-                                    .counted = counted_by(*estimating_tokenizer()),
+                                    .counted = Counted::kEstimate,
                                     .parts = {Part::text_of(text)}})
                          .value());
     };
