@@ -1,6 +1,5 @@
 // Erasing a session, and checking everything of it.
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "names.h"
@@ -9,11 +8,6 @@
 namespace tertulia {
 namespace {
 
-constexpr std::array kRecordKinds = {RecordKind::kJournal, RecordKind::kEvent,      RecordKind::kEpisode,
-                                     RecordKind::kReceipt, RecordKind::kCheckpoint, RecordKind::kAsset,
-                                     RecordKind::kLease,   RecordKind::kSubmission, RecordKind::kQuestion,
-                                     RecordKind::kMemory};
-
 bool is_ours(const std::string& name, std::initializer_list<std::string_view> names) {
   if (name.ends_with(kNewSuffix) || name.ends_with(kErasedSuffix)) return true;
   return std::ranges::find(names, name) != names.end();
@@ -21,16 +15,20 @@ bool is_ours(const std::string& name, std::initializer_list<std::string_view> na
 
 }  // namespace
 
+Result<void> SessionFiles::load_all_records() {
+  std::vector<BranchId> owners = {{}};
+  for (const auto& [id, files] : branches_) owners.push_back(id);
+  for (const RecordKind kind : kRecordKinds) {
+    for (const BranchId& owner : owners) TERTULIA_TRY(records_file(kind, owner));
+  }
+  return {};
+}
+
 void SessionFiles::count(EraseReport& report) {
   report.branches += branches_.size();
   for (const auto& [id, files] : branches_) report.turns += files.turns;
-  for (const RecordKind kind : kRecordKinds) {
-    std::vector<BranchId> owners = {{}};
-    for (const auto& [id, files] : branches_) owners.push_back(id);
-    for (const BranchId& owner : owners) {
-      if (Result<RecordsFile*> file = records_file(kind, owner)) report.records += (*file)->live.size();
-    }
-  }
+  (void)load_all_records();
+  for (const auto& [id, file] : records_) report.records += file.live.size();
   for (const TranscriptPart& part : own_parts({})) {
     // What is damaged is erased as well; it cannot be counted.
     (void)for_each_turn(part, "\"tool_calls\":[", [&](const TurnLine& line) -> Result<void> {
@@ -158,6 +156,8 @@ Result<void> SessionFiles::verify(VerifyReport& report) {
   {
     MutexLock lock(write_mutex_);
     TERTULIA_TRY(ensure_loaded());
+    // What they tell of one another is part of what is checked.
+    if (exists_ && !is_unreadable_) TERTULIA_TRY(load_all_records());
   }
   std::vector<BranchId> owners = {{}};
   {
