@@ -80,6 +80,13 @@ class Salvage {
         turns_.emplace_back(index, archived(head.id, std::move(turn)));
       }
     }
+    if (next == end) {
+      // What the store itself does not count any more.
+      const auto rest = read_turns(store_, key_, {.branch = head.id, .begin = end});
+      if (!rest)
+        lost("branch '" + head.id.text() + "' goes on behind message " + std::to_string(end) +
+             ", which is lost: " + rest.error().message());
+    }
     head.message_count = next;
     if (head.forked_from && !is_there(*head.forked_from)) {
       lost("branch '" + head.id.text() + "' was forked at a message that is lost; it stands alone");

@@ -37,6 +37,8 @@ class JsonDirectory final : public BlockingStore {
   Result<SessionPage> list_unfinished(const SessionQuery& query);
   // The sessions that a query is about (record_page.cc).
   Result<std::vector<SessionKey>> keys_of(const RecordQuery& query);
+  Result<RecordPage> read_page(const RecordQuery& query, const std::optional<RecordCursor>& behind,
+                               bool& moved);
   using Recent = std::list<std::shared_ptr<SessionFiles>>;
 
   JsonDirectory(std::unique_ptr<FileSystem> owned, FileSystem& files, Path directory,

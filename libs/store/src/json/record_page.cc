@@ -45,25 +45,8 @@ class FirstRecords {
   std::vector<StoredRecord> heap_;
 };
 
-bool says_damaged(const Result<void>& result) {
-  return !result && result.error().code() == ErrorCode::kSessionDamaged;
-}
-
-// Fills in the payloads of a session's records. Those that are damaged get the number 0, and the first of
-// them is the error.
-Result<void> read_what_can_be_read(SessionFiles& files, const std::vector<Record*>& records) {
-  Result<void> all = files.read_payloads(records);
-  if (!says_damaged(all)) return all;
-  for (Record* const record : records) {
-    const Result<void> read = files.read_payloads({&record, 1});
-    if (says_damaged(read)) {
-      record->number = 0;
-    } else if (!read) {
-      return read;
-    }
-  }
-  return all;
-}
+// How often a page is begun again because records of it were dropped while it was being read.
+constexpr int kMostTries = 100;
 
 }  // namespace
 
@@ -74,24 +57,22 @@ Result<std::vector<SessionKey>> JsonDirectory::keys_of(const RecordQuery& query)
   return index_.of_owner(query.tenant, query.owner);
 }
 
-Result<RecordPage> JsonDirectory::read_records(const RecordQuery& query) {
-  TERTULIA_TRY(check_query(query));
-  std::optional<RecordCursor> behind;
-  if (!query.cursor.empty()) {
-    TERTULIA_TRY_AS(behind, RecordCursor::parse(query.cursor));
-  }
+// `moved`: records of the page were dropped while it was being read, so it is of no one moment.
+Result<RecordPage> JsonDirectory::read_page(const RecordQuery& query,
+                                            const std::optional<RecordCursor>& behind, bool& moved) {
   TERTULIA_TRY_AS(const std::vector<SessionKey> keys, keys_of(query));
   RecordPage told;
-  const auto passed_over = [&](const SessionKey& key, const Result<void>& read) {
-    // Erased while this was going on.
-    const bool gone = query.session.empty() && read.error().code() == ErrorCode::kNoSession;
-    return gone || note_damaged(query, key.session, read.error(), told);
+  // Whether others go on although this one cannot be read.
+  const auto is_passed_over = [&](const SessionKey& key, const Error& error) {
+    const bool is_erased = query.session.empty() && error.code() == ErrorCode::kNoSession;
+    moved = moved || is_erased;
+    return is_erased || note_damaged(query, key.session, error, told);
   };
-  FirstRecords first(query, std::move(behind));
+  FirstRecords first(query, behind);
   for (const SessionKey& key : keys) {
     Result<void> read = files_of(key)->find_records(
         query, [&](Record record) { first.add({.session = key.session, .record = std::move(record)}); });
-    if (!read && !passed_over(key, read)) return std::move(read).error();
+    if (!read && !is_passed_over(key, read.error())) return std::move(read).error();
   }
   RecordPage page = std::move(first).page();
   for (const SessionKey& key : keys) {
@@ -100,12 +81,29 @@ Result<RecordPage> JsonDirectory::read_records(const RecordQuery& query) {
       if (stored.session == key.session) own.push_back(&stored.record);
     }
     if (own.empty()) continue;
-    Result<void> read = read_what_can_be_read(*files_of(key), own);
-    if (!read && !passed_over(key, read)) return std::move(read).error();
+    Result<SessionFiles::PayloadsRead> read = files_of(key)->read_payloads(own);
+    moved = moved || (read && read->moved);
+    std::optional<Error> error;
+    if (!read) error = read.error();
+    if (read) error = std::move(read->damage);
+    if (error && !is_passed_over(key, *error)) return *std::move(error);
   }
   std::erase_if(page.records, [](const StoredRecord& stored) { return stored.record.number == 0; });
   page.damaged = std::move(told.damaged);
   return page;
+}
+
+Result<RecordPage> JsonDirectory::read_records(const RecordQuery& query) {
+  TERTULIA_TRY(check_query(query));
+  std::optional<RecordCursor> behind;
+  if (!query.cursor.empty()) {
+    TERTULIA_TRY_AS(behind, RecordCursor::parse(query.cursor));
+  }
+  for (int tries = 1;; ++tries) {
+    bool moved = false;
+    Result<RecordPage> page = read_page(query, behind, moved);
+    if (!page || !moved || tries == kMostTries) return page;
+  }
 }
 
 }  // namespace tertulia

@@ -27,6 +27,12 @@ bool is_about_content(ErrorCode code) {
 
 }  // namespace
 
+std::string fact_text(const Error& error, std::string_view name) {
+  const ErrorFact::Value* const value = error.fact(name);
+  const auto* const text = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+  return text != nullptr ? *text : std::string();
+}
+
 SessionFiles::SessionFiles(JsonStoreContext& context, SessionKey key, const Path& sessions)
     : context_(context),
       key_(std::move(key)),
@@ -37,7 +43,8 @@ SessionFiles::SessionFiles(JsonStoreContext& context, SessionKey key, const Path
 Error SessionFiles::damaged(const std::string& record, const std::string& why) const {
   return Error(ErrorCode::kSessionDamaged, "session '" + key_.session.text() + "': " + record +
                                                " is damaged (" + why + "); run `tertulia verify`")
-      .with("record", record);
+      .with("record", record)
+      .with("reason", why);
 }
 
 void SessionFiles::note_damage(const std::string& record, const std::string& why) {
@@ -332,7 +339,9 @@ Result<SessionState> SessionFiles::load() {
   TERTULIA_TRY(ensure_there());
   MutexLock lock(state_mutex_);
   if (!exists_) return no_session(key_.session);
-  return SessionState{.session = image_.session, .branches = image_.branches};
+  SessionState state{.session = image_.session, .branches = image_.branches};
+  if (damage_) state.damage = fact_text(*damage_, "record");
+  return state;
 }
 
 Result<Session> SessionFiles::session(const Changed& changed) {

@@ -42,6 +42,9 @@ struct JsonStoreContext {
   std::function<void(Problem)> mended;
 };
 
+// A fact of an error that is a text; empty if there is none.
+std::string fact_text(const Error& error, std::string_view name);
+
 // Concurrency: any thread. Writers of one session wait for one another; readers wait for nobody once the
 // session is loaded.
 class SessionFiles {
@@ -62,8 +65,15 @@ class SessionFiles {
   // Calls `found` with every record that matches the query, without its payload (tool calls: with it). With
   // kSessionDamaged these are those that can be read.
   Result<void> find_records(const RecordQuery& query, const std::function<void(Record)>& found);
-  // Fills in the payloads of records that find_records gave. One that was dropped since gets the number 0.
-  Result<void> read_payloads(std::span<Record* const> records);
+  struct PayloadsRead {
+    // The first that is damaged.
+    std::optional<Error> damage;
+    // Some are not there any more.
+    bool moved = false;
+  };
+  // Fills in the payloads of records that find_records gave. One that is damaged, or was dropped since, gets
+  // the number 0.
+  Result<PayloadsRead> read_payloads(std::span<Record* const> records);
 
   // Adds to the report what was there. `gone` is called before anybody can create the session again.
   Result<void> erase(EraseReport& report, const std::function<void()>& gone);
@@ -201,6 +211,8 @@ class SessionFiles {
   // Erasing and verifying (session_verify.cc).
   Result<void> load_all_records() TERTULIA_REQUIRES(write_mutex_);
   void count(EraseReport& report) TERTULIA_REQUIRES(write_mutex_);
+  // The error as a problem of this session's, told once. `record` for one that does not say where.
+  void add_problem(VerifyReport& report, const Error& error, const std::string& record) const;
   void verify_branch(const TranscriptPart& part, VerifyReport& report);
   void verify_records(RecordKind kind, const BranchId& branch, VerifyReport& report);
   Result<void> verify_names(VerifyReport& report);

@@ -304,16 +304,24 @@ Result<void> SessionFiles::read_payload(Record& record, std::unique_ptr<OpenReco
   }
 }
 
-Result<void> SessionFiles::read_payloads(std::span<Record* const> records) {
+Result<SessionFiles::PayloadsRead> SessionFiles::read_payloads(std::span<Record* const> records) {
   TERTULIA_TRY(ensure_there());
+  PayloadsRead result;
   std::unique_ptr<OpenRecords> open;
   for (Record* const record : records) {
     if (record->stream.kind == RecordKind::kToolCall) continue;
     // Between finding and reading the session may have been put out of memory.
     TERTULIA_TRY(load_records(record->stream.kind, record->stream.branch));
-    TERTULIA_TRY(read_payload(*record, open));
+    Result<void> read = read_payload(*record, open);
+    if (read) {
+      result.moved = result.moved || record->number == 0;
+      continue;
+    }
+    if (read.error().code() != ErrorCode::kSessionDamaged) return std::move(read).error();
+    record->number = 0;
+    if (!result.damage) result.damage = std::move(read).error();
   }
-  return {};
+  return result;
 }
 
 }  // namespace tertulia

@@ -72,6 +72,19 @@ Result<void> SessionFiles::erase(EraseReport& report, const std::function<void()
   return {};
 }
 
+void SessionFiles::add_problem(VerifyReport& report, const Error& error, const std::string& record) const {
+  Problem problem{.code = error.code(),
+                  .session = key_.text(),
+                  .record = fact_text(error, "record"),
+                  .sentence = fact_text(error, "reason")};
+  if (problem.record.empty()) problem.record = record;
+  if (problem.sentence.empty()) problem.sentence = error.message();
+  const bool is_known = std::ranges::any_of(report.problems, [&](const Problem& other) {
+    return other.session == problem.session && other.record == problem.record;
+  });
+  if (!is_known) report.problems.push_back(std::move(problem));
+}
+
 void SessionFiles::verify_branch(const TranscriptPart& part, VerifyReport& report) {
   std::uint64_t index = part.begin;
   std::uint64_t turns = 0;
@@ -89,10 +102,7 @@ void SessionFiles::verify_branch(const TranscriptPart& part, VerifyReport& repor
   });
   report.turns += turns;
   if (!read) {
-    report.problems.push_back({.code = read.error().code(),
-                               .session = key_.text(),
-                               .record = part.path,
-                               .sentence = read.error().message()});
+    add_problem(report, read.error(), part.path);
   } else if (index != part.end) {
     report.problems.push_back({.session = key_.text(),
                                .record = part.path,
@@ -109,17 +119,15 @@ void SessionFiles::verify_records(RecordKind kind, const BranchId& branch, Verif
   if (read) {
     for (Record& record : records) {
       Record* const one = &record;
-      read = read_payloads({&one, 1});
+      Result<PayloadsRead> payload = read_payloads({&one, 1});
+      if (!payload) read = std::move(payload).error();
+      if (payload && payload->damage) read = *std::move(payload->damage);
       if (!read) break;
       record.payload.clear();
     }
   }
   report.records += records.size();
-  if (read) return;
-  report.problems.push_back({.code = read.error().code(),
-                             .session = key_.text(),
-                             .record = records_path(kind, branch),
-                             .sentence = read.error().message()});
+  if (!read) add_problem(report, read.error(), records_path(kind, branch));
 }
 
 // Nothing may stand here that belongs to nobody.
@@ -164,13 +172,7 @@ Result<void> SessionFiles::verify(VerifyReport& report) {
     MutexLock lock(state_mutex_);
     if (!exists_) return {};
     ++report.sessions;
-    if (damage_) {
-      const ErrorFact::Value* record = damage_->fact("record");
-      report.problems.push_back({.code = damage_->code(),
-                                 .session = key_.text(),
-                                 .record = record == nullptr ? std::string() : std::get<std::string>(*record),
-                                 .sentence = damage_->message()});
-    }
+    if (damage_) add_problem(report, *damage_, {});
     if (is_unreadable_) return {};
     verify_image(key_, image_, report.problems);
     for (const auto& [id, files] : branches_) owners.push_back(id);
