@@ -26,8 +26,8 @@ void SessionFiles::line_was_stored(const BranchId& branch, const std::string& se
 void SessionFiles::branch_had(const BranchId& branch, std::uint64_t turns) {
   const auto found = branches_.find(branch);
   if (found == branches_.end() || turns <= found->second.turns) return;
-  line_was_stored(branch, "the branch had " + std::to_string(turns) + " turns, of which " +
-                              std::to_string(found->second.turns) + " can be read");
+  line_was_stored(branch, "the branch had " + std::to_string(turns) + (turns == 1 ? " turn" : " turns") +
+                              ", of which " + std::to_string(found->second.turns) + " can be read");
 }
 
 void SessionFiles::compare(const BranchId& branch, const ToldBeside& told) {
