@@ -175,7 +175,7 @@ test('Beside a session whose files are damaged, others are listed, recalled and 
     check(told.includes('ill') || damaged.includes('ill'), `${name}: an episode was taken for missing`);
     const erased = await own.expect(200, 'DELETE', '/api/v1/sessions/going');
     equal(erased.sessions, 1, name);
-    await own.expect(200, 'GET', '/api/v1/questions');
+    for (const path of ['questions', 'tool-calls', 'unknown-outcomes']) await own.expect(200, 'GET', `/api/v1/${path}`);
     await say({ session: 'well', message: 'Still there?' }, own);
     await own.expect(200, 'DELETE', '/api/v1/sessions/ill');
     await refused(404, 'no_session', 'GET', '/api/v1/sessions/ill', {}, own);

@@ -61,7 +61,7 @@ void write_session(JsonWriter& out, const SessionState& state) {
   write_session_fields(out, session.status, session.revision, session.created_at, session.last_activity,
                        session.metadata);
   if (session.end_reason) out.key("end_reason").string(name_of(*session.end_reason));
-  if (!state.damage.empty()) out.key("damaged").boolean(true);
+  if (!state.damage.empty()) out.key("incomplete").boolean(true);
   out.key("branches").begin_array();
   for (const BranchHead& head : state.branches) write_branch(out, head);
   out.end_array().end_object();

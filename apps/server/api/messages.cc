@@ -54,7 +54,7 @@ Result<Reply> list_messages(Call& call) {
     }
   }
   out.end_array();
-  if (!state.damage.empty()) out.key("damaged").boolean(true);
+  if (!state.damage.empty()) out.key("incomplete").boolean(true);
   out.end_object();
   return Reply::json(std::move(body)).with("ETag", etag_of(state.session.revision));
 }
