@@ -97,6 +97,13 @@ test('An answer without a body does not take that of the next', async () => {
   equal(statuses(await server.raw(head + get('/ready') + head + get('/health', 'Connection: close')), { heads: [0, 2] }), [200, 200, 200, 200]);
 });
 
+test('What is refused behind a request without an answering body has its own', async () => {
+  const head = 'HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n';
+  const { answers } = answersIn(await server.raw(`${head}nonsense\r\n\r\n`), { heads: [0] });
+  equal(answers.map((answer) => answer.status), [200, 400]);
+  equal(codeOf(answers[1]), 'bad_request_line');
+});
+
 test('A long answer stands in its place', async () => {
   const { answers } = answersIn(await server.raw(get('/health') + get('/openapi.json') + get('/health', 'Connection: close')));
   equal(answers.map((answer) => answer.status), [200, 200, 200]);

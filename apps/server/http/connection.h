@@ -52,9 +52,12 @@ class Letter final : public Delivery, public std::enable_shared_from_this<Letter
   // to end.
   void send(T value, std::shared_ptr<Connection> keep = nullptr) {
     value_ = std::move(value);
-    // A connection that is awake has just asked for it, and looks.
-    here_ = is_asking();
-    if (here_) return;
+    // A connection that is awake has just asked for it, and looks. From another thread not even that is said:
+    // it is the loop's.
+    if (is_asking()) {
+      here_ = true;
+      return;
+    }
     keep_ = std::move(keep);
     loop_->deliver(this->shared_from_this());
   }

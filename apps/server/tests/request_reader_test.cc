@@ -110,6 +110,7 @@ TEST(RequestReader, IsReadyForTheNextRequestAfterAReset) {
   const std::string second = "GET /two HTTP/1.0\r\n\r\n";
   ASSERT_EQ(reader.read(first, taken), Step::kHead);
   reader.reset();
+  EXPECT_EQ(reader.request().method, Method::kOther);
   ASSERT_EQ(reader.read(second, taken), Step::kHead);
   EXPECT_EQ(reader.request().path, "/two");
   EXPECT_TRUE(reader.request().fields.empty());
