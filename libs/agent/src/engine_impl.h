@@ -12,6 +12,7 @@
 #include "tertulia/agent/engine.h"
 
 #include "engine_core.h"
+#include "question_record.h"
 #include "session_desk.h"
 
 namespace tertulia {
@@ -36,7 +37,7 @@ class Engine::Impl {
   void submit(const SessionKey& key, SubmissionPtr submission);
   TicketPtr submit_input(const AgentDefinitionPtr& agent, const Input& input, std::string_view session,
                          RunOptions options);
-  void run_passing(SubmissionPtr submission, Branch branch);
+  void run_passing(SubmissionPtr submission, Branch branch, std::shared_ptr<Executor> where);
   Result<void> cancel(const TurnId& turn);
   std::vector<RunningTurn> running() const;
   Result<std::vector<InterruptedTurn>> interrupted();
@@ -95,7 +96,9 @@ class Engine::Impl {
   Task<Result<LiveTurnPtr>> load_stored(SessionKey key, BranchId branch, TurnId turn);
 
   Task<Result<void>> answer_question(SessionKey key, std::string id, Answer answer);
-  Task<Result<Question>> find_question(SessionKey key, std::string id);
+  std::optional<Question> live_question(const SessionKey& key, const std::string& id) const;
+  Task<Result<QuestionState>> stored_question(SessionKey key, std::string id);
+  Task<Result<void>> write_answer(Question question, Answer answer);
   // What a server wants to know; see elicitation.cc.
   Task<void> elicit(LiveTurnPtr live, Question question, Done<Answer> done);
   Task<Result<void>> add_rule(SessionKey key, PermissionRule rule);
@@ -128,7 +131,7 @@ class Engine::Impl {
   // Counts what must end before the engine may.
   class TaskCount;
   template <class Make>
-  void spawn(Make make);
+  void spawn(Make make, std::shared_ptr<Executor> where = nullptr);
 };
 
 }  // namespace tertulia
