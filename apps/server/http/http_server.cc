@@ -205,7 +205,7 @@ bool HttpServer::Impl::wait_for_connections(milliseconds at_most) const {
 bool HttpServer::Impl::drain(milliseconds at_most) {
   if (threads_.empty()) return true;
   close_acceptor();
-  for (const auto& loop : loops_) asio::post(loop->io(), [loop] { loop->drain(); });
+  for (const auto& loop : loops_) asio::post(loop->io(), [&on = *loop] { on.drain(); });
   const bool all = wait_for_connections(at_most);
   stop();
   return all;
@@ -213,7 +213,9 @@ bool HttpServer::Impl::drain(milliseconds at_most) {
 
 void HttpServer::Impl::stop() {
   if (threads_.empty()) return;
-  for (const auto& loop : loops_) asio::post(loop->io(), [loop] { loop->cut(); });
+  // What is posted does not keep its loop: where nothing is open the loop may stop before it runs, and would
+  // be kept by itself for ever.
+  for (const auto& loop : loops_) asio::post(loop->io(), [&on = *loop] { on.cut(); });
   wait_for_connections(kCutWithin);
   for (const auto& loop : loops_) loop->io().stop();
   for (std::thread& thread : threads_) thread.join();
