@@ -45,6 +45,12 @@ Result<SessionState> load_session(Store& store, const SessionKey& key) {
                                           "; see: tertulia sessions list");
 }
 
+Result<void> check_erasable(Store& store, const SessionKey& key) {
+  const Result<SessionState> state = load_session(store, key);
+  if (!state && state.error().code() != ErrorCode::kSessionDamaged) return state.error();
+  return {};
+}
+
 Result<void> confirm(const Context& context, const std::string& question, bool yes) {
   if (yes) return {};
   if (context.out.json || ::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {

@@ -23,6 +23,8 @@ Result<SessionKey> key_of(const Context& context, const std::string& session);
 
 // The session, or an error that names the nearest one there is.
 Result<SessionState> load_session(Store& store, const SessionKey& key);
+// That there is one to erase: one that is damaged can be, too.
+Result<void> check_erasable(Store& store, const SessionKey& key);
 
 // Asks a person; without one, `yes` must have been given. kCancelled if the answer is no, kOutOfRange if
 // nobody is there to answer.

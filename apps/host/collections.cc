@@ -109,8 +109,8 @@ Result<Forgotten> forget_items(SemanticMemory& memory, Store& store, const Colle
   TERTULIA_TRY_AS(const ForgetReport report, memory.forget(collection, what));
   Forgotten forgotten{.items = report.removed};
   for (const std::string& id : ids) {
-    TERTULIA_TRY_AS(const std::size_t parts, forget_prompt_parts(store, collection.tenant, user, id));
-    forgotten.prompt_parts += parts;
+    TERTULIA_TRY_AS(const ForgottenParts parts, forget_prompt_parts(store, collection.tenant, user, id));
+    forgotten.prompt_parts += parts.count;
   }
   return forgotten;
 }

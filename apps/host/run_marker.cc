@@ -98,13 +98,16 @@ Result<std::vector<RunMarker>> read_markers(Store& store) {
                           .kind = RecordKind::kJournal,
                           .limit = 1'000};
       do {
-        TERTULIA_TRY_AS(RecordPage found, read_records(store, records));
-        for (const StoredRecord& stored : found.records) {
+        Result<RecordPage> found = read_records(store, records);
+        // Those of the other owners go on.
+        if (!found && found.error().code() == ErrorCode::kSessionDamaged) break;
+        if (!found) return std::move(found).error();
+        for (const StoredRecord& stored : found->records) {
           if (stored.record.name != kMarkerName) continue;
           TERTULIA_TRY_AS(RunMarker marker, parse_marker(key, stored.record.payload));
           markers.push_back(std::move(marker));
         }
-        records.cursor = std::move(found.next);
+        records.cursor = std::move(found->next);
       } while (!records.cursor.empty());
     }
     query.cursor = std::move(page.next);

@@ -48,7 +48,7 @@ Result<RunMarker> parse_marker(const SessionKey& runs, std::string_view text);
 Result<std::vector<RunMarker>> read_markers(Store& store);
 
 // Drops what was noted of runs in `session`, with the words they were begun with: before it is erased.
-// Blocks.
+// kSessionDamaged if it cannot be read: it stays until the session of runs_session() is erased. Blocks.
 Result<void> forget_runs(Store& store, const SessionKey& session);
 
 // A batch of events as it is stored.

@@ -152,4 +152,36 @@ test('A session that is damaged says so, and the others live', async () => {
   await own.expect(200, 'GET', '/api/v1/sessions');
 });
 
+test('Beside a session whose files are damaged, others are listed, recalled and erased, and it can be erased itself', async () => {
+  const config = '[store]\nkind = "json"\n';
+  for (const name of ['session.json', 'branch.json', 'episode.jsonl', 'receipt.jsonl', 'lease.jsonl']) {
+    const data = folder();
+    const before = await Server.start({ data, config });
+    for (const session of ['ill', 'well', 'going']) {
+      await say({ session, message: `I am ${session}` }, before);
+      await before.expect(200, 'POST', `/api/v1/sessions/${session}/close`);
+    }
+    await before.stop();
+    const file = join(data, readdirSync(data, { recursive: true }).find((one) => one.includes('/ill~') && one.endsWith(name)));
+    const bytes = readFileSync(file);
+    bytes[bytes.length >> 1] ^= 1;
+    writeFileSync(file, bytes);
+    const own = await Server.start({ data, config });
+    const { sessions } = await own.expect(200, 'GET', '/api/v1/sessions');
+    equal(sessions.map((one) => one.id).sort(), ['going', 'ill', 'well'], name);
+    const { episodes, damaged = [] } = await own.expect(200, 'GET', '/api/v1/memory/episodes');
+    const told = episodes.map((one) => one.session);
+    check(told.includes('well') && told.includes('going'), `${name}: the episodes of the others are missing`);
+    check(told.includes('ill') || damaged.includes('ill'), `${name}: an episode was taken for missing`);
+    const erased = await own.expect(200, 'DELETE', '/api/v1/sessions/going');
+    equal(erased.sessions, 1, name);
+    for (const path of ['questions', 'tool-calls', 'unknown-outcomes']) await own.expect(200, 'GET', `/api/v1/${path}`);
+    await say({ session: 'well', message: 'Still there?' }, own);
+    await own.expect(200, 'DELETE', '/api/v1/sessions/ill');
+    await refused(404, 'no_session', 'GET', '/api/v1/sessions/ill', {}, own);
+    check(!readdirSync(data, { recursive: true }).some((one) => one.includes('/ill~')), `${name}: files are left`);
+    await own.stop();
+  }
+});
+
 await run();

@@ -6,11 +6,15 @@
 //                                                            question whose decision is "leave" ends the
 //                                                            process
 //   approval_worker answer KIND DIRECTORY LEDGER DECISIONS   has no agent, and answers what is open
+//   approval_worker mislead KIND DIRECTORY LEDGER -          allows what is open, as if its arguments were
+//                                                            others
 //   approval_worker list   KIND DIRECTORY LEDGER -           what is on record
 //
 // DECISIONS: for the calls 1, 2 and 3, with commas: once, deny, leave, …
 //
-//   call KEY TOOL OUTCOME APPROVAL · open N · answered CALL · refused CALL · done
+//   "misled-" before a decision: somebody else allows other arguments first
+//
+//   call KEY TOOL OUTCOME APPROVAL · open N · answered CALL · refused CALL · asked CALL · misled CALL · done
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -28,6 +32,8 @@
 
 namespace tertulia {
 namespace {
+
+constexpr std::string_view kMisled = "misled-";
 
 SessionKey key() { return local_key(SessionId::parse("s").value()); }
 
@@ -101,6 +107,25 @@ void answer(Engine& engine, const std::string& question, const std::string& call
   if (engine.answer(key(), question, {.choice = other})) say("fail a second answer to call " + call);
 }
 
+// An answer that is bound to other arguments, written by somebody who can write to the store.
+void mislead(Store& store, const Question& question) {
+  const RecordPage page = must("question", read_records(store, {.tenant = key().tenant,
+                                                                .owner = key().owner,
+                                                                .session = key().session,
+                                                                .kind = RecordKind::kQuestion,
+                                                                .key = question.id(),
+                                                                .limit = 1'000}));
+  Record answer = page.records.back().record;
+  ++answer.number;
+  answer.name = "answered";
+  answer.payload = to_text(JsonObject{{"choice", "once"},
+                                      {"arguments_hash", hash_of_arguments(R"({"n":99})")},
+                                      {"output", ""},
+                                      {"failed", false}});
+  must("mislead", note(store, {.key = key(), .conditions = {}, .changes = {AddRecord{std::move(answer)}}}));
+  say("misled " + std::to_string(question.call));
+}
+
 bool is_open(Engine& engine, const std::string& id) {
   const std::vector<Question> open = must("questions", engine.questions(key().tenant, key().owner));
   return std::ranges::any_of(open, [&](const Question& question) { return question.id() == id; });
@@ -113,7 +138,16 @@ int turn(const std::shared_ptr<Store>& store, int ledger, const std::vector<std:
     if (event.kind != EventKind::kPermissionAsked) continue;
     // Those of an earlier life are told again, also if they have been answered.
     if (!is_open(*agent.engine(), event.call_id)) continue;
-    const std::string decision = decisions.at(event.index - 1);
+    say("asked " + std::to_string(event.index));
+    std::string decision = decisions.at(event.index - 1);
+    if (decision.starts_with(kMisled)) {
+      decision.erase(0, kMisled.size());
+      for (const Question& question :
+           must("questions", agent.engine()->questions(key().tenant, key().owner))) {
+        mislead(*store, question);
+      }
+      if (!is_open(*agent.engine(), event.call_id)) say("fail the question is gone");
+    }
     if (decision == "leave") {
       // As a process that is stopped: nobody waits for anything.
       ::kill(::getpid(), SIGKILL);
@@ -131,6 +165,16 @@ int answer_all(const std::shared_ptr<Store>& store, const std::vector<std::strin
   const auto engine = must("engine", Engine::open({.store = store}));
   for (const Question& question : must("questions", engine->questions(key().tenant, key().owner))) {
     answer(*engine, question.id(), std::to_string(question.call), decisions.at(question.call - 1));
+  }
+  say("done");
+  return 0;
+}
+
+int mislead_all(const std::shared_ptr<Store>& store) {
+  const auto engine = must("engine", Engine::open({.store = store}));
+  for (const Question& question : must("questions", engine->questions(key().tenant, key().owner))) {
+    mislead(*store, question);
+    if (!is_open(*engine, question.id())) say("fail the question is gone");
   }
   say("done");
   return 0;
@@ -166,7 +210,7 @@ int main(int argc, char** argv) {
   using namespace tertulia;
   const std::vector<std::string> words(argv, argv + argc);
   if (words.size() != 6) {
-    std::fputs("usage: approval_worker turn|answer|list KIND DIRECTORY LEDGER DECISIONS\n", stderr);
+    std::fputs("usage: approval_worker turn|answer|mislead|list KIND DIRECTORY LEDGER DECISIONS\n", stderr);
     return 2;
   }
   Log().set_level(LogLevel::kError);
@@ -174,5 +218,6 @@ int main(int argc, char** argv) {
   const std::shared_ptr<Store> store = open_pointed(words[2], words[3]);
   if (words[1] == "turn") return turn(store, ledger, split(words[5]));
   if (words[1] == "answer") return answer_all(store, split(words[5]));
+  if (words[1] == "mislead") return mislead_all(store);
   return list_calls(*store);
 }

@@ -109,6 +109,7 @@ class World {
   // world_reach.cc: who may do what, and the middleware around it.
   bool reach_setting(Words& words);
   void answer(Words& words, const Line& line);
+  void answer_other_arguments(const Question& question);
   void questions(Words& words, const Line& line);
   void plan(Words& words, const Line& line);
   void spent(Words& words, const Line& line);

@@ -86,9 +86,34 @@ std::vector<Question> World::open_questions() {
   return engine->questions(key.tenant, key.owner).value();
 }
 
+// An answer that is bound to other arguments, by whoever can write to the store.
+void World::answer_other_arguments(const Question& question) {
+  const std::shared_ptr<Store> store = home_.store();
+  const RecordPage page = read_records(*store, {.tenant = question.key.tenant,
+                                                .owner = question.key.owner,
+                                                .session = question.key.session,
+                                                .kind = RecordKind::kQuestion,
+                                                .key = question.id(),
+                                                .limit = 1'000})
+                              .value();
+  Record record = page.records.back().record;
+  ++record.number;
+  record.name = "answered";
+  record.payload = to_text(JsonObject{{"choice", "once"}, {"arguments_hash", hash_of_arguments("[]")}});
+  note(*store, {.key = question.key, .conditions = {}, .changes = {AddRecord{std::move(record)}}}).value();
+}
+
 // answer TOOL with CHOICE · answer TOOL with output TEXT · answer again with CHOICE
+// answer other arguments of TOOL: allows a call that nobody asks about
 // from outside: by a process that has no agent
 void World::answer(Words& words, const Line& /*line*/) {
+  if (words.take("other arguments of")) {
+    const std::string about = words.word();
+    for (const Question& question : open_questions()) {
+      if (question.tool == about) return answer_other_arguments(question);
+    }
+    fail("nothing is asked about " + about);
+  }
   const bool outside = words.take("from outside");
   const std::string tool = words.word();
   if (!words.take("with")) words.fail("'answer TOOL with CHOICE' is meant");

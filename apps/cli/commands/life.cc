@@ -112,8 +112,23 @@ Result<void> reap(const ReapOptions& options, const Context& context) {
   return {};
 }
 
+// What could not be reached.
+void show_left(const Output& out, const ErasedMemory& report) {
+  if (report.unread) {
+    out.line(
+        "Not all of its messages could be read, because it was damaged: look for what was remembered from "
+        "the others with tertulia memory list.");
+  }
+  for (const SessionId& session : report.damaged) {
+    out.line("Session '" + session.text() +
+             "' is damaged, and may hold something of it until it is erased as well.");
+  }
+}
+
 void show(const Output& out, const ErasedMemory& report) {
   if (out.json) {
+    JsonArray damaged;
+    for (const SessionId& session : report.damaged) damaged.emplace_back(session.text());
     out.line(to_text(JsonObject{{"sessions", report.sessions.sessions},
                                 {"branches", report.sessions.branches},
                                 {"turns", report.sessions.turns},
@@ -123,13 +138,15 @@ void show(const Output& out, const ErasedMemory& report) {
                                 {"prompt_parts", static_cast<std::uint64_t>(report.prompt_parts)},
                                 {"messages", static_cast<std::uint64_t>(report.messages)},
                                 {"summaries", static_cast<std::uint64_t>(report.summaries)},
-                                {"own_records", static_cast<std::uint64_t>(report.records)}}));
+                                {"own_records", static_cast<std::uint64_t>(report.records)},
+                                {"damaged", std::move(damaged)}}));
     return;
   }
   out.line("Erased " + counted(report.sessions.sessions, "session") + ", " +
            counted(report.sessions.turns, "turn") + ", " + counted(report.sessions.records, "record") + "; " +
            counted(report.items, "memory", "memories") + " and " +
            counted(report.prompt_parts, "text of a prompt", "texts of prompts") + " elsewhere.");
+  show_left(out, report);
 }
 
 void show_messages(const Output& out, const ErasedMemory& report) {
@@ -142,6 +159,7 @@ void show_messages(const Output& out, const ErasedMemory& report) {
            counted(report.summaries, "summary", "summaries") + ", " +
            counted(report.prompt_parts + report.records, "record") + " that came from there; " +
            counted(report.episodes, "episode") + " told again without.");
+  show_left(out, report);
 }
 
 // By number on `main`, or by id, as `messages show` takes them.
@@ -191,11 +209,13 @@ Result<void> erase_all(const EraseOptions& options, const Context& context) {
   if (!options.messages.empty()) return erase_messages(options, context, *memory);
   if (!options.session.empty()) {
     TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
-    TERTULIA_TRY(load_session(memory->store(), key));
+    TERTULIA_TRY(check_erasable(memory->store(), key));
     TERTULIA_TRY(confirm(context, "Erase session '" + options.session + "' and what was remembered from it?",
                          options.yes));
-    TERTULIA_TRY(forget_runs(memory->store(), key));
-    TERTULIA_TRY_AS(const ErasedMemory report, memory->erase_session(key));
+    const Result<void> runs = forget_runs(memory->store(), key);
+    if (!runs && runs.error().code() != ErrorCode::kSessionDamaged) return runs.error();
+    TERTULIA_TRY_AS(ErasedMemory report, memory->erase_session(key));
+    if (!runs) report.damaged.insert(runs_session(key.tenant, key.owner).session);
     show(context.out, report);
     return {};
   }

@@ -287,6 +287,11 @@ Result<void> list_episodes(const Context& context, EpisodicMemory& memory, const
   } else {
     context.out.table({"episode", "session", "day", "end", "summary"}, rows);
   }
+  TERTULIA_TRY_AS(const std::vector<SessionId> damaged, memory.damaged(whose.tenant, whose.owner));
+  for (const SessionId& session : damaged) {
+    context.out.line("Not all episodes of session '" + session.text() +
+                     "' can be read: it is damaged; run tertulia verify.");
+  }
   return {};
 }
 

@@ -119,6 +119,8 @@ Result<void> list_messages(const MessagesOptions& options, const Context& contex
       }
     }
   }
+  // Whether that was the end: what is damaged there is not counted.
+  if (end == count) TERTULIA_TRY(read_turns(*open, key, {.branch = branch->id, .begin = count}));
   return {};
 }
 

@@ -108,6 +108,7 @@ Json json_of(const SessionState& state) {
   JsonArray branches;
   for (const BranchHead& head : state.branches) branches.emplace_back(branch_json(head));
   session.as_object()->set("branches", std::move(branches));
+  if (!state.damage.empty()) session.as_object()->set("damaged", state.damage);
   return session;
 }
 
@@ -158,6 +159,8 @@ Result<void> show_session(const std::string& name, const Context& context, bool 
     }
     if (!session.attachments.empty()) fact("attachments", std::to_string(session.attachments.size()));
     fact("branches", std::to_string(state.branches.size()));
+    if (!state.damage.empty())
+      fact("damaged", out.styled(Style::kBad, state.damage) + "; run tertulia verify");
     out.line("");
   }
   show_tree(context, *open, key, state);
@@ -230,14 +233,15 @@ Result<void> delete_sessions(const std::vector<std::string>& names, bool yes, co
   std::vector<SessionKey> keys;
   for (const std::string& name : names) {
     TERTULIA_TRY_AS(SessionKey key, key_of(context, name));
-    TERTULIA_TRY(load_session(*open, key));
+    TERTULIA_TRY(check_erasable(*open, key));
     keys.push_back(std::move(key));
   }
   const std::string what =
       names.size() == 1 ? "session '" + names.front() + "'" : counted(names.size(), "session");
   TERTULIA_TRY(confirm(context, "Delete " + what + " for ever?", yes));
   for (const SessionKey& key : keys) {
-    TERTULIA_TRY(forget_runs(*open, key));
+    const Result<void> runs = forget_runs(*open, key);
+    if (!runs && runs.error().code() != ErrorCode::kSessionDamaged) return runs.error();
     TERTULIA_TRY_AS(const EraseReport report, erase_with_inner(*open, key));
     if (context.out.json) {
       context.out.line(to_text(JsonObject{{"deleted", key.session.text()},
@@ -246,8 +250,12 @@ Result<void> delete_sessions(const std::vector<std::string>& names, bool yes, co
                                           {"records", report.records}}));
     } else {
       context.out.line("Deleted '" + key.session.text() +
-                       "': " + counted(report.branches, "branch", "branches") + ", " +
-                       counted(report.turns, "turn") + ", " + counted(report.records, "record") + ".");
+                       (report.branches == 0 ? "', which was damaged" : "'") + ": " +
+                       counted(report.branches, "branch", "branches") + ", " + counted(report.turns, "turn") +
+                       ", " + counted(report.records, "record") + ".");
+    }
+    if (!runs && !context.out.json) {
+      context.out.line("What is noted of workflows in it is damaged and stays: " + runs.error().message());
     }
   }
   return {};

@@ -1,6 +1,7 @@
 // Episodes: what earlier conversations were about.
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "tertulia/conversation/json_forms.h"
@@ -8,6 +9,7 @@
 #include "tertulia/memory/prompt.h"
 #include "tertulia/store/episode_store.h"
 
+#include "api/forms.h"
 #include "api/memory_access.h"
 #include "api/routes.h"
 
@@ -20,7 +22,7 @@ Result<std::vector<Episode>> episodes_of(const Call& call) {
 
 // The latest first. `cursor` is the id of the last one of the page before.
 Reply page_of(const std::vector<Episode>& episodes, std::uint64_t limit, const std::string& cursor,
-              const std::optional<SessionId>& session) {
+              const std::optional<SessionId>& session, const std::set<SessionId>& damaged) {
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("episodes").begin_array();
@@ -40,6 +42,7 @@ Reply page_of(const std::vector<Episode>& episodes, std::uint64_t limit, const s
                                 [&](const Episode& one) { return !session || one.session == *session; });
   out.end_array();
   if (more) out.key("next").string(last);
+  write_damaged(out, damaged);
   out.end_object();
   return Reply::json(std::move(body));
 }
@@ -49,7 +52,12 @@ Result<Reply> list_page(Call& call, Query& query, const std::optional<SessionId>
   const std::string cursor = query.text_or("cursor", {});
   TERTULIA_TRY(query.finish());
   TERTULIA_TRY_AS(const std::vector<Episode> episodes, episodes_of(call));
-  return page_of(episodes, limit.value_or(100), cursor, session);
+  // Those cannot be listed, and are not to be taken for missing.
+  TERTULIA_TRY_AS(const std::vector<SessionId> unread,
+                  call.services.memory->episodic().damaged(call.principal.tenant, call.principal.user));
+  std::set<SessionId> damaged(unread.begin(), unread.end());
+  std::erase_if(damaged, [&](const SessionId& one) { return session && one != *session; });
+  return page_of(episodes, limit.value_or(100), cursor, session, damaged);
 }
 
 Result<Reply> list_of_user(Call& call) {
@@ -125,10 +133,10 @@ Result<Reply> delete_episode(Call& call) {
   TERTULIA_TRY(call.no_query());
   TERTULIA_TRY_AS(const Episode episode, named_episode(call));
   const SessionKey key{call.principal.tenant, call.principal.user, episode.session};
-  TERTULIA_TRY_AS(const std::size_t parts,
+  TERTULIA_TRY_AS(const ForgottenParts parts,
                   forget_prompt_parts(call.services.store(), key.tenant, key.owner, episode.id.text()));
   TERTULIA_TRY(call.services.memory->episodic().forget(key, episode.id));
-  return removed_reply(1, parts);
+  return removed_reply(1, parts.count);
 }
 
 constexpr std::array kEpisodesRoutes{

@@ -61,6 +61,7 @@ void write_session(JsonWriter& out, const SessionState& state) {
   write_session_fields(out, session.status, session.revision, session.created_at, session.last_activity,
                        session.metadata);
   if (session.end_reason) out.key("end_reason").string(name_of(*session.end_reason));
+  if (!state.damage.empty()) out.key("incomplete").boolean(true);
   out.key("branches").begin_array();
   for (const BranchHead& head : state.branches) write_branch(out, head);
   out.end_array().end_object();
@@ -107,10 +108,17 @@ std::string outcome_body(const TurnOutcome& outcome) {
   return body;
 }
 
-std::string report_body(const EraseReport& report) {
+void write_damaged(JsonWriter& out, const std::set<SessionId>& damaged) {
+  if (damaged.empty()) return;
+  out.key("damaged").begin_array();
+  for (const SessionId& session : damaged) out.string(session.text());
+  out.end_array();
+}
+
+std::string report_body(const EraseReport& report, const std::set<SessionId>& damaged) {
   std::string body;
-  JsonWriter(body)
-      .begin_object()
+  JsonWriter out(body);
+  out.begin_object()
       .key("sessions")
       .number(report.sessions)
       .key("branches")
@@ -118,8 +126,9 @@ std::string report_body(const EraseReport& report) {
       .key("turns")
       .number(report.turns)
       .key("records")
-      .number(report.records)
-      .end_object();
+      .number(report.records);
+  write_damaged(out, damaged);
+  out.end_object();
   return body;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "tertulia/agent/engine.h"
@@ -21,7 +22,9 @@ void write_branch(JsonWriter& out, const BranchHead& head, const std::vector<Bra
 void write_message(JsonWriter& out, const Message& message, std::uint64_t index, Revision revision,
                    const TurnId& turn);
 std::string outcome_body(const TurnOutcome& outcome);
-std::string report_body(const EraseReport& report);
+// `damaged`: sessions that may still hold something of it.
+std::string report_body(const EraseReport& report, const std::set<SessionId>& damaged = {});
+void write_damaged(JsonWriter& out, const std::set<SessionId>& damaged);
 std::string counts_body(const ArchiveCounts& counts);
 void write_question(JsonWriter& out, const Question& question);
 

@@ -53,7 +53,9 @@ Result<Reply> list_messages(Call& call) {
       write_message(out, message, index++, stored.revision, stored.turn.id());
     }
   }
-  out.end_array().end_object();
+  out.end_array();
+  if (!state.damage.empty()) out.key("incomplete").boolean(true);
+  out.end_object();
   return Reply::json(std::move(body)).with("ETag", etag_of(state.session.revision));
 }
 
@@ -79,6 +81,7 @@ Result<Reply> erase_message(Call& call) {
   count("items", erased->items);
   count("prompt_parts", erased->prompt_parts);
   count("records", erased->records);
+  write_damaged(out, erased->damaged);
   out.end_object();
   return Reply::json(std::move(body));
 }

@@ -3,6 +3,7 @@
 
 #include "tertulia/conversation/json_forms.h"
 
+#include "api/forms.h"
 #include "api/memory_access.h"
 #include "api/routes.h"
 #include "core/call.h"
@@ -29,6 +30,7 @@ Reply page_reply(std::string_view name, const RecordPage& page) {
   for (const StoredRecord& stored : page.records) out.raw(stored.record.payload);
   out.end_array();
   if (!page.next.empty()) out.key("next").string(page.next);
+  write_damaged(out, {page.damaged.begin(), page.damaged.end()});
   out.end_object();
   return Reply::json(std::move(body));
 }

@@ -143,12 +143,14 @@ Result<Reply> delete_session(Call& call) {
   // A damaged one can be erased, too.
   if (!state && state.error().code() != ErrorCode::kSessionDamaged) return state.error();
   if (state) TERTULIA_TRY(check_revision(call, state->session));
-  TERTULIA_TRY(forget_runs(call.services.store(), key));
+  const Result<void> runs = forget_runs(call.services.store(), key);
+  if (!runs && runs.error().code() != ErrorCode::kSessionDamaged) return runs.error();
   TERTULIA_TRY_AS(const std::vector<SessionKey> inner, inner_sessions(call.services.store(), key));
-  TERTULIA_TRY_AS(const ErasedMemory erased, call.services.memory->erase_session(key));
+  TERTULIA_TRY_AS(ErasedMemory erased, call.services.memory->erase_session(key));
+  if (!runs) erased.damaged.insert(runs_session(key.tenant, key.owner).session);
   call.services.engine->forget(key);
   for (const SessionKey& one : inner) call.services.engine->forget(one);
-  return Reply::json(report_body(erased.sessions));
+  return Reply::json(report_body(erased.sessions, erased.damaged));
 }
 
 constexpr std::array kSessionsRoutes{

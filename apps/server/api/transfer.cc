@@ -90,7 +90,7 @@ Result<Reply> erase_user(Call& call) {
   // What is still being taken in must not come back behind the erasure.
   call.services.desks.ingest->drop_user(call.principal.tenant, user);
   TERTULIA_TRY_AS(const ErasedMemory erased, call.services.memory->erase_owner(call.principal.tenant, user));
-  return Reply::json(report_body(erased.sessions));
+  return Reply::json(report_body(erased.sessions, erased.damaged));
 }
 
 constexpr std::array kTransferRoutes{

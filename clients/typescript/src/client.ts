@@ -69,7 +69,7 @@ export class Tertulia {
     return this.json('/import', { method: 'POST', raw, query: { adopt: adopt || undefined } });
   }
   sessionEpisodes(id: string, query: { limit?: number; cursor?: string } = {}) {
-    return this.json<{ episodes: t.Episode[]; next?: string }>(`/sessions/${seg(id)}/episodes`, { query });
+    return this.json<t.EpisodePage>(`/sessions/${seg(id)}/episodes`, { query });
   }
 
   // Branches and messages
@@ -166,7 +166,7 @@ export class Tertulia {
     return this.json<unknown>(path, { method: 'POST', body: { choice, ...output } });
   }
   toolCalls(query: { session?: string; branch?: string; turn?: string; limit?: number; cursor?: string }) {
-    return this.json<{ tool_calls: t.ToolCallRecord[]; next?: string }>('/tool-calls', { query });
+    return this.json<t.ToolCallPage>('/tool-calls', { query });
   }
   // Calls whose outcome a crash has hidden.
   unknownOutcomes(): Promise<{ tool_calls: t.ToolCallRecord[] }> {
@@ -254,7 +254,7 @@ export class Tertulia {
     return this.json(`/memory/facts/${seg(id)}`, { method: 'DELETE', query: { collection } });
   }
   episodes(query: { session?: string; limit?: number; cursor?: string } = {}) {
-    return this.json<{ episodes: t.Episode[]; next?: string }>('/memory/episodes', { query });
+    return this.json<t.EpisodePage>('/memory/episodes', { query });
   }
   episode(id: string): Promise<{ episode: t.Episode; messages: t.Message[] }> {
     return this.json(`/memory/episodes/${seg(id)}`);

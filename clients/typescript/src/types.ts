@@ -35,6 +35,8 @@ export interface Session {
   branches?: Branch[];
   // What the store has of it cannot be read; nothing else is known.
   damaged?: true;
+  // Something of it is damaged: a branch may end earlier than it did, and nothing can be written. Absent in lists.
+  incomplete?: true;
 }
 
 export interface SessionPage {
@@ -72,6 +74,8 @@ export interface MessagePage {
   branch: string;
   total: number;
   messages: Message[];
+  // Something of the session is damaged: messages may be missing at the end.
+  incomplete?: true;
 }
 
 export interface Diff {
@@ -141,6 +145,8 @@ export interface Erased {
   branches: number;
   turns: number;
   records: number;
+  // Sessions that are damaged and may still hold something of it; erase them as well.
+  damaged?: string[];
 }
 
 export interface TurnsInProgress {
@@ -266,6 +272,13 @@ export interface ToolCallRecord {
   outcome: Outcome;
 }
 
+export interface ToolCallPage {
+  tool_calls: ToolCallRecord[];
+  next?: string;
+  // Sessions that are damaged, so that not all of their calls can be listed.
+  damaged?: string[];
+}
+
 export interface Asset {
   id: string;
   media_type: string;
@@ -356,6 +369,8 @@ export interface ErasedMessage {
   items: number;
   prompt_parts: number;
   records: number;
+  // Sessions that are damaged and may still hold something of it; erase them as well.
+  damaged?: string[];
 }
 
 export type MemoryKind = 'chunk' | 'fact' | 'turn';
@@ -417,6 +432,13 @@ export interface Episode {
   key_facts?: string[];
   message_count?: number;
   turn_count?: number;
+}
+
+export interface EpisodePage {
+  episodes: Episode[];
+  next?: string;
+  // Sessions that are damaged, so that not all of their episodes can be listed.
+  damaged?: string[];
 }
 
 export interface NewProcedure {

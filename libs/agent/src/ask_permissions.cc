@@ -2,6 +2,8 @@
 // runs before all of them are settled.
 #include <utility>
 
+#include "tertulia/base/log.h"
+
 #include "question_record.h"
 #include "turn_work.h"
 
@@ -35,22 +37,28 @@ Question question_for(const TurnWork& work, const PlannedCall& call, std::string
   return question;
 }
 
-// The answer that was given while nobody ran the turn, if there is one.
-Task<Result<std::optional<Answer>>> stored_answer(TurnWork& work, const Question& question, bool& asked) {
+// How far the question came while nobody ran the turn. What was asked about another call, or answered to
+// another one, is none of it.
+Task<Result<QuestionState>> stored_state(TurnWork& work, const Question& question) {
   TERTULIA_CO_TRY_AS(const std::vector<Record> records,
                      co_await work.writer.read(question_stream(work.branch, work.live->id(), question.call)));
-  asked = !records.empty();
-  if (records.size() < 2) co_return std::optional<Answer>();
-  TERTULIA_CO_TRY_AS(Answer answer, answer_of(records[1], question.arguments_hash));
-  co_return std::optional(std::move(answer));
+  QuestionState state = state_of(work.key, records);
+  const bool is_this = state.question && state.question->kind == question.kind &&
+                       state.question->arguments_hash == question.arguments_hash;
+  if (!is_this) state = {.misfits = state.answer ? 1U : state.misfits, .newest = state.newest};
+  if (state.misfits > 0) {
+    Log().component("agent").warn("an answer does not fit its question and was set aside",
+                                  {{"session", work.key.text()}, {"question", question.id()}});
+  }
+  co_return state;
 }
 
 // Makes the question durable, with the response it is about.
-Task<Result<void>> note_question(TurnWork& work, const Question& question, bool asked) {
+Task<Result<void>> note_question(TurnWork& work, const Question& question, const QuestionState& stored) {
   work.live->log.add_hidden(asked_event(question));
   std::vector<JournalEntry::Step> steps = unnoted_response(work);
   NoteChanges more;
-  if (!asked) more.emplace_back(AddRecord{asked_record(question)});
+  if (!stored.question) more.emplace_back(AddRecord{asked_record(question, stored.newest + 1)});
   TERTULIA_CO_TRY(co_await work.writer.note(std::move(steps), std::move(more)));
   work.response_noted = true;
   co_return Result<void>();
@@ -103,11 +111,11 @@ void settle(PlannedCall& call, const std::optional<Answer>& answer) {
 
 Task<Result<void>> ask_about(TurnWork& work, PlannedCall& call, std::string hash, Question::Kind kind) {
   const Question question = question_for(work, call, std::move(hash), kind);
-  bool asked = false;
-  TERTULIA_CO_TRY_AS(std::optional<Answer> answer, co_await stored_answer(work, question, asked));
+  TERTULIA_CO_TRY_AS(const QuestionState stored, co_await stored_state(work, question));
+  std::optional<Answer> answer = stored.answer;
   work.live->has_asked(question.id());
   if (!answer) {
-    TERTULIA_CO_TRY(co_await note_question(work, question, asked));
+    TERTULIA_CO_TRY(co_await note_question(work, question, stored));
     work.live->open_question(question);
     Result<std::optional<Answer>> given = co_await wait_for_answer(work, question);
     work.live->close_question(question.call);
@@ -125,8 +133,8 @@ Task<Result<void>> settle_unattended(TurnWork& work, PlannedCall& call, std::str
   std::optional<Answer> answer;
   if (work.resumed) {
     const Question question = question_for(work, call, std::move(hash), Question::Kind::kPermission);
-    bool asked = false;
-    TERTULIA_CO_TRY_AS(answer, co_await stored_answer(work, question, asked));
+    TERTULIA_CO_TRY_AS(const QuestionState stored, co_await stored_state(work, question));
+    answer = stored.answer;
   }
   if (!answer) {
     deny(call, Approval::kDenied, "This call needs a permission, and nobody is there to give it.");

@@ -116,19 +116,23 @@ Task<void> Engine::Impl::elicit(LiveTurnPtr live, Question question, Done<Answer
   const auto give = [&live, &id](Result<Answer> answer) {
     if (const Done<Answer> waiting = live->close_elicitation(id)) waiting(std::move(answer));
   };
-  bool asked = false;
+  QuestionState stored;
   if (core.store) {
     const Result<std::vector<Record>> records =
         co_await read_stream(core, question.key, question_stream(question));
-    if (!records || records->size() > 1) {
-      give(records ? answer_of(records->at(1), question.arguments_hash) : records.error());
+    if (!records) {
+      give(records.error());
       co_return;
     }
-    asked = !records->empty();
+    stored = state_of(question.key, *records);
+    if (stored.answer) {
+      give(*stored.answer);
+      co_return;
+    }
   }
   live->has_asked(id);
-  if (core.store && !asked) {
-    Note note{.key = question.key, .changes = {AddRecord{asked_record(question)}}};
+  if (core.store && !stored.question) {
+    Note note{.key = question.key, .changes = {AddRecord{asked_record(question, stored.newest + 1)}}};
     const Result<void> written =
         co_await await<void>([&](Done<void> noted) { core.store->note(std::move(note), std::move(noted)); });
     if (!written) {

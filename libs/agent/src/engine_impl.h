@@ -12,6 +12,7 @@
 #include "tertulia/agent/engine.h"
 
 #include "engine_core.h"
+#include "question_record.h"
 #include "session_desk.h"
 
 namespace tertulia {
@@ -95,7 +96,9 @@ class Engine::Impl {
   Task<Result<LiveTurnPtr>> load_stored(SessionKey key, BranchId branch, TurnId turn);
 
   Task<Result<void>> answer_question(SessionKey key, std::string id, Answer answer);
-  Task<Result<Question>> find_question(SessionKey key, std::string id);
+  std::optional<Question> live_question(const SessionKey& key, const std::string& id) const;
+  Task<Result<QuestionState>> stored_question(SessionKey key, std::string id);
+  Task<Result<void>> write_answer(Question question, Answer answer);
   // What a server wants to know; see elicitation.cc.
   Task<void> elicit(LiveTurnPtr live, Question question, Done<Answer> done);
   Task<Result<void>> add_rule(SessionKey key, PermissionRule rule);

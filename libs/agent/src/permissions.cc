@@ -16,6 +16,9 @@ namespace {
 // The name of the rules in the session's state.
 constexpr std::string_view kStateName = "permissions";
 
+// The name of a record that asks.
+constexpr std::string_view kAsked = "asked";
+
 constexpr std::array<std::string_view, 3> kPermissionNames = {"ask", "allow", "deny"};
 constexpr std::array<std::string_view, 3> kKindNames = {"permission", "client_tool", "elicitation"};
 constexpr std::array<std::string_view, 6> kChoiceNames = {"once", "always",      "always_exactly",
@@ -149,7 +152,7 @@ Event asked_event(const Question& question) {
   return event;
 }
 
-Record asked_record(const Question& question) {
+Record asked_record(const Question& question, std::uint64_t number) {
   std::string payload;
   JsonWriter out(payload);
   out.begin_object()
@@ -175,10 +178,10 @@ Record asked_record(const Question& question) {
   }
   out.end_object();
   return {.stream = question_stream(question),
-          .number = 1,
+          .number = number,
           .time = question.asked_at,
           .key = question.id(),
-          .name = "asked",
+          .name = std::string(kAsked),
           .payload = std::move(payload)};
 }
 
@@ -206,7 +209,7 @@ Result<Question> question_of(const SessionKey& key, const Record& asked) {
   return question;
 }
 
-Record answered_record(const Question& question, const Answer& answer, Time now) {
+Record answered_record(const Question& question, const Answer& answer, Time now, std::uint64_t number) {
   std::string payload;
   JsonWriter(payload)
       .begin_object()
@@ -220,14 +223,31 @@ Record answered_record(const Question& question, const Answer& answer, Time now)
       .boolean(answer.failed)
       .end_object();
   return {.stream = question_stream(question),
-          .number = 2,
+          .number = number,
           .time = now,
           .key = question.id(),
           .name = "answered",
           .payload = std::move(payload)};
 }
 
-Result<Answer> answer_of(const Record& answered, std::string_view arguments_hash) {
+Result<void> check_fits(const Question& question, const Answer& answer) {
+  const bool wants_output = question.kind != Question::Kind::kPermission;
+  const bool gives_output = answer.choice == Answer::Choice::kOutput;
+  if (wants_output != gives_output && answer.choice != Answer::Choice::kDeny) {
+    return Error(ErrorCode::kNoQuestion, wants_output
+                                             ? "this question waits for what a tool gave, or for a refusal"
+                                             : "this question is about a permission, not about an output");
+  }
+  if (question.kind == Question::Kind::kElicitation && gives_output) {
+    TERTULIA_TRY_AS(const Json content, parse_json(answer.output));
+    if (content.as_object() == nullptr) {
+      return Error(ErrorCode::kWrongType, "what a server wants to know is given as a JSON object");
+    }
+  }
+  return {};
+}
+
+Result<Answer> answer_of(const Record& answered, const Question& question) {
   TERTULIA_TRY_AS(const Json form, parse_json(answered.payload));
   JsonReader in(form, "answer");
   Answer answer;
@@ -237,10 +257,30 @@ Result<Answer> answer_of(const Record& answered, std::string_view arguments_hash
   answer.failed = in.bool_or("failed", false);
   TERTULIA_TRY(in.finish());
   TERTULIA_TRY_AS(answer.choice, answer_choice_named(choice));
-  if (hash != arguments_hash) {
+  if (hash != question.arguments_hash) {
     return Error(ErrorCode::kNoQuestion, "the answer is to a call with other arguments");
   }
+  TERTULIA_TRY(check_fits(question, answer));
   return answer;
+}
+
+QuestionState state_of(const SessionKey& key, std::span<const Record> records) {
+  QuestionState state;
+  for (const Record& record : records) {
+    state.newest = record.number;
+    if (record.name == kAsked) {
+      if (Result<Question> asked = question_of(key, record)) {
+        state = {.question = *std::move(asked), .newest = record.number};
+      }
+    } else if (state.is_open()) {
+      if (Result<Answer> answer = answer_of(record, *state.question)) {
+        state.answer = *std::move(answer);
+      } else {
+        ++state.misfits;
+      }
+    }
+  }
+  return state;
 }
 
 }  // namespace tertulia

@@ -36,22 +36,21 @@ Error no_question(std::string_view id) {
 Result<std::vector<Question>> Engine::questions(const TenantId& tenant, const OwnerId& owner) {
   std::vector<Question> open;
   if (store() == nullptr) return open;
-  std::map<std::pair<SessionId, StreamId>, Question> asked;
+  std::map<std::pair<SessionId, StreamId>, std::vector<Record>> streams;
   RecordQuery query{.tenant = tenant, .owner = owner, .kind = RecordKind::kQuestion, .limit = 1'000};
   do {
     TERTULIA_TRY_AS(RecordPage page, read_records(*store(), query));
-    for (const StoredRecord& stored : page.records) {
-      const std::pair<SessionId, StreamId> place(stored.session, stored.record.stream);
-      if (stored.record.number > 1) {
-        asked.erase(place);
-        continue;
-      }
-      TERTULIA_TRY_AS(Question question, question_of({tenant, owner, stored.session}, stored.record));
-      asked.emplace(place, std::move(question));
+    for (StoredRecord& stored : page.records) {
+      streams[{stored.session, stored.record.stream}].push_back(std::move(stored.record));
     }
     query.cursor = std::move(page.next);
   } while (!query.cursor.empty());
-  for (auto& [place, question] : asked) open.push_back(std::move(question));
+  for (auto& [place, records] : streams) {
+    // They came by their times, and clocks jump.
+    std::ranges::sort(records, {}, &Record::number);
+    QuestionState state = state_of({tenant, owner, place.first}, records);
+    if (state.is_open()) open.push_back(*std::move(state.question));
+  }
   std::ranges::sort(open, {}, &Question::asked_at);
   return open;
 }
@@ -65,63 +64,76 @@ Result<void> Engine::answer(const SessionKey& key, std::string_view question, An
   });
 }
 
-// The question of this id, as it was asked. kNoQuestion if it was answered.
-Task<Result<Question>> Engine::Impl::find_question(SessionKey key, std::string id) {
-  // A branch of the caller's own is not in the store: its question is where its turn is.
-  {
-    MutexLock lock(mutex_);
-    for (const auto& [turn, running] : running_) {
-      const std::optional<Question> open = running.live->question();
-      if (open && open->id() == id && open->key == key) co_return *open;
-    }
+// A branch of the caller's own is not in the store: its question is where its turn is.
+std::optional<Question> Engine::Impl::live_question(const SessionKey& key, const std::string& id) const {
+  MutexLock lock(mutex_);
+  for (const auto& [turn, running] : running_) {
+    std::optional<Question> open = running.live->question();
+    if (open && open->id() == id && open->key == key) return open;
   }
-  if (!core.store) co_return no_question(id);
-  const RecordQuery query{.tenant = key.tenant,
-                          .owner = key.owner,
-                          .session = key.session,
-                          .kind = RecordKind::kQuestion,
-                          .key = id,
-                          .limit = 10};
-  TERTULIA_CO_TRY_AS(const RecordPage page, co_await await<RecordPage>([&](Done<RecordPage> done) {
-                       core.store->read_records(query, std::move(done));
-                     }));
-  if (page.records.size() != 1) co_return no_question(id);
-  co_return question_of(key, page.records.front().record);
+  return std::nullopt;
+}
+
+// How far the question of this id has come in the store.
+Task<Result<QuestionState>> Engine::Impl::stored_question(SessionKey key, std::string id) {
+  RecordQuery query{.tenant = key.tenant,
+                    .owner = key.owner,
+                    .session = key.session,
+                    .kind = RecordKind::kQuestion,
+                    .key = id,
+                    .limit = 1'000};
+  std::vector<Record> records;
+  do {
+    Result<RecordPage> page = co_await await<RecordPage>(
+        [&](Done<RecordPage> done) { core.store->read_records(query, std::move(done)); });
+    if (!page && page.error().code() == ErrorCode::kNoSession) co_return QuestionState();
+    if (!page) co_return std::move(page).error();
+    for (StoredRecord& stored : page->records) records.push_back(std::move(stored.record));
+    query.cursor = std::move(page->next);
+  } while (!query.cursor.empty());
+  co_return state_of(key, records);
+}
+
+// Of two answers at the same time one finds its number taken, and then that there is an answer.
+Task<Result<void>> Engine::Impl::write_answer(Question question, Answer answer) {
+  constexpr int kTries = 100;
+  const std::string id = question.id();
+  for (int tries = 0; tries < kTries; ++tries) {
+    TERTULIA_CO_TRY_AS(const QuestionState stored, co_await stored_question(question.key, id));
+    if (!stored.is_open()) co_return no_question(id);
+    Note note{.key = question.key,
+              .changes = {AddRecord{
+                  answered_record(*stored.question, answer, core.env.clock().now(), stored.newest + 1)}}};
+    Result<void> written =
+        co_await await<void>([&](Done<void> done) { core.store->note(std::move(note), std::move(done)); });
+    if (written || written.error().code() != ErrorCode::kRevisionConflict) co_return written;
+  }
+  co_return no_question(id);
 }
 
 Task<Result<void>> Engine::Impl::answer_question(SessionKey key, std::string id, Answer answer) {
-  TERTULIA_CO_TRY_AS(const Question question, co_await find_question(key, id));
-  const bool wants_output = question.kind != Question::Kind::kPermission;
-  const bool gives_output = answer.choice == Answer::Choice::kOutput;
-  if (wants_output != gives_output && answer.choice != Answer::Choice::kDeny) {
-    co_return Error(ErrorCode::kNoQuestion, wants_output
-                                                ? "this question waits for what a tool gave, or for a refusal"
-                                                : "this question is about a permission, not about an output");
-  }
-  if (question.kind == Question::Kind::kElicitation && gives_output) {
-    TERTULIA_CO_TRY_AS(const Json content, parse_json(answer.output));
-    if (content.as_object() == nullptr) {
-      co_return Error(ErrorCode::kWrongType, "what a server wants to know is given as a JSON object");
-    }
-  }
+  QuestionState stored;
   if (core.store) {
+    TERTULIA_CO_TRY_AS(stored, co_await stored_question(key, id));
+  }
+  if (stored.answer) co_return no_question(id);
+  const bool is_stored = stored.question.has_value();
+  // Looked for only now: a question that is stored is closed before its records are dropped.
+  const std::optional<Question> question = is_stored ? std::move(stored.question) : live_question(key, id);
+  if (!question) co_return no_question(id);
+  TERTULIA_CO_TRY(check_fits(*question, answer));
+  if (is_stored) {
     // The rule first: whoever finds the answer finds it too.
-    if (const std::optional<PermissionRule> rule = rule_of(question, answer)) {
+    if (const std::optional<PermissionRule> rule = rule_of(*question, answer)) {
       TERTULIA_CO_TRY(co_await add_rule(key, *rule));
     }
-    Note note{.key = key, .changes = {AddRecord{answered_record(question, answer, core.env.clock().now())}}};
-    const Result<void> written =
-        co_await await<void>([&](Done<void> done) { core.store->note(std::move(note), std::move(done)); });
-    if (!written) {
-      const bool taken = written.error().code() == ErrorCode::kRevisionConflict;
-      co_return taken ? no_question(id) : written.error();
-    }
+    TERTULIA_CO_TRY(co_await write_answer(*question, answer));
   }
-  const LiveTurnPtr live = live_turn(question.turn);
-  if (live && question.kind == Question::Kind::kElicitation) {
+  const LiveTurnPtr live = live_turn(question->turn);
+  if (live && question->kind == Question::Kind::kElicitation) {
     if (const Done<Answer> waiting = live->close_elicitation(id)) waiting(std::move(answer));
   } else if (live) {
-    live->answers.push({.call = question.call, .answer = std::move(answer)});
+    live->answers.push({.call = question->call, .answer = std::move(answer)});
   }
   co_return Result<void>();
 }

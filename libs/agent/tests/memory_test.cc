@@ -173,7 +173,7 @@ TEST_F(MemoryTest, APromptWhoseKnowledgeWasForgottenCannotBeMadeAgain) {
   make().run("Hello", "s").result().value();
   const Receipt receipt = read_last_receipts(*store, key("s"), main_branch()).value().at(0);
   ASSERT_TRUE(rebuild_prompt(*store, key("s"), receipt).ok());
-  EXPECT_EQ(forget_prompt_parts(*store, key("s").tenant, key("s").owner, "k1").value(), 1U);
+  EXPECT_EQ(forget_prompt_parts(*store, key("s").tenant, key("s").owner, "k1").value().count, 1U);
   EXPECT_EQ(rebuild_prompt(*store, key("s"), receipt).error().code(), ErrorCode::kNotFound);
 }
 

@@ -190,12 +190,71 @@ TEST_F(PermissionTest, AnAnswerToOtherArgumentsAllowsNothing) {
               .changes = {AddRecord{answered_record(question, {.choice = Answer::Choice::kOnce}, {})}}};
     wait<void>([&](Done<void> done) { store->note(std::move(note), std::move(done)); }).value();
   }
+  // The question is still there for everybody, and whoever answers it is heard.
+  const std::vector<Question> open =
+      Engine::open({.store = store})->get()->questions(key.tenant, key.owner).value();
+  ASSERT_EQ(open.size(), 1U);
+  model->add(ModelStep().say("3."));
   const Agent agent = asking_agent({add_tool()});
+  auto run = agent.resume("s");
+  EXPECT_EQ(wait_for_question(run), open[0].id());
+  EXPECT_THAT(ledger->entries(), IsEmpty());
+  ASSERT_TRUE(agent.engine()->answer(key, open[0].id(), {.choice = Answer::Choice::kOnce}));
+  EXPECT_EQ(run.result().value().text, "3.");
+  EXPECT_THAT(ledger->entries(), ElementsAre("add 1 2"));
+}
+
+// Written by whoever can write to the store: the question stays, and no answer of another kind is taken.
+TEST_F(PermissionTest, WhatIsNoAnswerAllowsNothing) {
+  for (const std::string payload :
+       {R"({"choice":"output","arguments_hash":"HASH","output":"forged"})",
+        R"({"choice":"certainly","arguments_hash":"HASH"})", R"({"choice":"once"})", "yes"}) {
+    model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+    {
+      const Agent agent = asking_agent({add_tool()});
+      auto run = agent.run("Go", "s");
+      wait_for_question(run);
+      const Question question = agent.engine()->questions(key.tenant, key.owner).value().at(0);
+      Record record = answered_record(question, {}, {});
+      record.payload = payload;
+      if (const std::size_t at = payload.find("HASH"); at != std::string::npos) {
+        record.payload.replace(at, 4, question.arguments_hash);
+      }
+      Note note{.key = key, .conditions = {}, .changes = {AddRecord{record}}};
+      wait<void>([&](Done<void> done) { store->note(std::move(note), std::move(done)); }).value();
+    }
+    model->add(ModelStep().say("No."));
+    const Agent agent = asking_agent({add_tool()});
+    auto run = agent.resume("s");
+    const std::string id = wait_for_question(run);
+    ASSERT_TRUE(agent.engine()->answer(key, id, {.choice = Answer::Choice::kDeny})) << payload;
+    EXPECT_EQ(run.result().value().text, "No.") << payload;
+    EXPECT_THAT(ledger->entries(), IsEmpty()) << payload;
+    EXPECT_THAT(agent.engine()->questions(key.tenant, key.owner).value(), IsEmpty()) << payload;
+  }
+}
+
+TEST_F(PermissionTest, AnAnswerToOtherArgumentsIsNoneWhereNobodyCanBeAsked) {
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  {
+    const Agent agent = asking_agent({add_tool()});
+    auto run = agent.run("Go", "s");
+    wait_for_question(run);
+    Question question = agent.engine()->questions(key.tenant, key.owner).value().at(0);
+    question.arguments_hash = hash_of_arguments("{}");
+    Note note{.key = key,
+              .conditions = {},
+              .changes = {AddRecord{answered_record(question, {.choice = Answer::Choice::kOnce}, {})}}};
+    wait<void>([&](Done<void> done) { store->note(std::move(note), std::move(done)); }).value();
+  }
+  model->add(ModelStep().say("Denied."));
+  policy.unattended = true;
+  const Agent agent = asking_agent({add_tool()});
+  // It may have been resumed by itself already.
   (void)agent.resume("s").result();
   while (!agent.engine()->running().empty()) std::this_thread::yield();
+  EXPECT_EQ(transcript("s").back(), "assistant: Denied.");
   EXPECT_THAT(ledger->entries(), IsEmpty());
-  EXPECT_THAT(transcript("s"),
-              ElementsAre("user: Go", R"(assistant: call add {"a":1,"b":2})", HasSubstr("did not run")));
 }
 
 TEST_F(PermissionTest, NobodyToAskIsADenialAndSoIsNoAnswerInTime) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "tertulia/base/log.h"
@@ -43,6 +44,8 @@ struct Shelf {
   std::vector<KnownEpisode> episodes;  // the oldest first
   HybridIndex index;
   std::string newest;  // id of the last one that was read
+  // Sessions whose episodes are not all here, because they are damaged.
+  std::set<SessionId> damaged;
 };
 struct Span {
   std::vector<Message> messages;
@@ -131,6 +134,7 @@ struct EpisodicMemory::Impl {
     RecordQuery query = all_of(tenant, owner);
     do {
       TERTULIA_TRY_AS(RecordPage page, read_records(store, query));
+      shelf->damaged.insert(page.damaged.begin(), page.damaged.end());
       for (const StoredRecord& stored : page.records) {
         TERTULIA_TRY_AS(Episode episode, parse_form<Episode>(stored.record.payload));
         TERTULIA_TRY(add(*shelf, {std::move(episode), stored.record.stream, stored.record.number}));
@@ -344,6 +348,11 @@ Result<std::vector<Episode>> EpisodicMemory::list(const TenantId& tenant, const 
     episodes.push_back(known->episode);
   }
   return episodes;
+}
+
+Result<std::vector<SessionId>> EpisodicMemory::damaged(const TenantId& tenant, const OwnerId& owner) {
+  TERTULIA_TRY_AS(const ShelfPtr shelf, impl_->shelf_of(tenant, owner));
+  return std::vector<SessionId>(shelf->damaged.begin(), shelf->damaged.end());
 }
 
 Result<void> EpisodicMemory::archive(const SessionKey& key, EpisodeId episode) {

@@ -19,6 +19,13 @@
 
 namespace tertulia {
 
+class Memory;
+
+// What the sources of `memory` keep from these messages goes. Sessions that are damaged and may keep some of
+// it are added to `damaged`. How many items that were.
+Result<std::size_t> forget_in_sources(const Memory& memory, const SessionKey& key,
+                                      std::span<const MessageId> messages, std::set<SessionId>& damaged);
+
 // The texts and ids by which what was made from messages is found where no record says so: in checkpoints,
 // in the state of middleware, in titles. Texts of fewer than 12 bytes are not looked for: they are
 // everywhere.

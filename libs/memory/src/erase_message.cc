@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/log.h"
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/memory/memory.h"
 #include "tertulia/memory/prompt.h"
@@ -94,6 +95,18 @@ Result<std::optional<SessionKey>> original_of(Store& store, const SessionKey& co
   return std::optional<SessionKey>({copy.tenant, copy.owner, session});
 }
 
+// What a crash has cut: the copy becomes the original, or goes.
+Result<void> finish_copy(Store& store, const SessionKey& copy) {
+  TERTULIA_TRY_AS(const std::optional<SessionKey> original, original_of(store, copy));
+  if (!original) {
+    // It was cut before it could say whose it is: the original is whole.
+    TERTULIA_TRY(erase(store, scope_of(copy)));
+    return {};
+  }
+  TERTULIA_TRY_AS(const SessionHold hold, SessionHold::take(store, *original));
+  return bring_back(store, copy, *original);
+}
+
 // Writes the session again without the messages. Whoever calls holds it.
 Result<void> rewrite(Store& store, const SessionKey& key, EraseEdit& plan, const EraseEdit::Remake& remake,
                      EraseCounts& counts) {
@@ -110,11 +123,13 @@ Result<void> rewrite(Store& store, const SessionKey& key, EraseEdit& plan, const
 }
 
 // Texts of prompts, in the other sessions of the owner, that show what was erased word for word.
-Result<std::size_t> forget_quotes(Store& store, const SessionKey& key, const Traces& traces) {
+Result<ForgottenParts> forget_quotes(Store& store, const SessionKey& key, const Traces& traces) {
   RecordQuery query{.tenant = key.tenant, .owner = key.owner, .kind = RecordKind::kReceipt, .limit = 1'000};
+  ForgottenParts forgotten;
   std::vector<std::pair<SessionId, StreamId>> streams;
   do {
     TERTULIA_TRY_AS(RecordPage page, read_records(store, query));
+    forgotten.damaged.insert(page.damaged.begin(), page.damaged.end());
     for (const StoredRecord& stored : page.records) {
       if (stored.session == key.session || !is_prompt_part(stored.record)) continue;
       if (traces.in(stored.record.payload)) streams.emplace_back(stored.session, stored.record.stream);
@@ -122,11 +137,14 @@ Result<std::size_t> forget_quotes(Store& store, const SessionKey& key, const Tra
     query.cursor = std::move(page.next);
   } while (!query.cursor.empty());
   for (auto& [session, stream] : streams) {
-    TERTULIA_TRY(note(store, {.key = {key.tenant, key.owner, session},
-                              .conditions = {},
-                              .changes = {DropRecords{.stream = std::move(stream)}}}));
+    const Result<void> dropped = note(store, {.key = {key.tenant, key.owner, session},
+                                              .conditions = {},
+                                              .changes = {DropRecords{.stream = std::move(stream)}}});
+    if (!dropped && dropped.error().code() != ErrorCode::kSessionDamaged) return dropped.error();
+    if (dropped) ++forgotten.count;
+    if (!dropped) forgotten.damaged.insert(session);
   }
-  return streams.size();
+  return forgotten;
 }
 
 }  // namespace
@@ -144,20 +162,19 @@ Result<ErasedMemory> Memory::erase_messages(const SessionKey& key, std::span<con
   TERTULIA_TRY_AS(EraseEdit plan, EraseEdit::plan(store(), key, messages));
   TERTULIA_TRY(check_no_open_turn(store(), key));
   const std::vector<MessageId> all(plan.messages().begin(), plan.messages().end());
-  for (const auto& source : sources()) {
-    TERTULIA_TRY_AS(const std::size_t items, source->forget_messages(key.tenant, key.owner, all));
-    report.items += items;
-  }
+  TERTULIA_TRY_AS(report.items, forget_in_sources(*this, key, all, report.damaged));
   TERTULIA_TRY_AS(const std::vector<Episode> episodes, episodic().list(key.tenant, key.owner));
   for (const Episode& episode : episodes) {
     if (episode.session != key.session || !plan.touches(episode)) continue;
-    TERTULIA_TRY_AS(const std::size_t parts,
+    TERTULIA_TRY_AS(const ForgottenParts parts,
                     forget_prompt_parts(store(), key.tenant, key.owner, episode.id.text()));
-    report.prompt_parts += parts;
+    report.prompt_parts += parts.count;
+    report.damaged.insert(parts.damaged.begin(), parts.damaged.end());
   }
   if (!plan.needed()) return report;
-  TERTULIA_TRY_AS(const std::size_t quotes, forget_quotes(store(), key, plan.traces()));
-  report.prompt_parts += quotes;
+  TERTULIA_TRY_AS(const ForgottenParts quotes, forget_quotes(store(), key, plan.traces()));
+  report.prompt_parts += quotes.count;
+  report.damaged.insert(quotes.damaged.begin(), quotes.damaged.end());
   EraseCounts counts;
   TERTULIA_TRY(rewrite(
       store(), key, plan,
@@ -183,17 +200,20 @@ Result<std::size_t> Memory::finish_erasing() {
     }
     query.cursor = std::move(page.next);
   } while (!query.cursor.empty());
+  std::size_t finished = 0;
   for (const SessionKey& copy : copies) {
-    TERTULIA_TRY_AS(const std::optional<SessionKey> original, original_of(store(), copy));
-    if (!original) {
-      // It was cut before it could say whose it is: the original is whole.
-      TERTULIA_TRY(erase(store(), scope_of(copy)));
-      continue;
+    const Result<void> done = finish_copy(store(), copy);
+    if (done) {
+      ++finished;
+    } else if (done.error().code() == ErrorCode::kSessionDamaged) {
+      // It stays as it is, and the others come back.
+      Log().component("memory").error("a session from which messages were being erased is damaged",
+                                      {{"session", copy.text()}});
+    } else {
+      return done.error();
     }
-    TERTULIA_TRY_AS(const SessionHold hold, SessionHold::take(store(), *original));
-    TERTULIA_TRY(bring_back(store(), copy, *original));
   }
-  return copies.size();
+  return finished;
 }
 
 }  // namespace tertulia

@@ -96,6 +96,7 @@ class KnowledgeSource final : public ContextSource {
   Result<std::size_t> forget_messages(const TenantId& tenant, const OwnerId& owner,
                                       std::span<const MessageId> messages) override {
     std::size_t count = 0;
+    std::set<std::string> damaged;
     TERTULIA_TRY_AS(const OwnerId everybody, OwnerId::parse("~shared"));
     for (const OwnerId& whose : {owner, everybody}) {
       SessionQuery query{.tenant = tenant, .owner = whose, .own = OwnSessions::kOnly, .limit = 1'000};
@@ -103,13 +104,24 @@ class KnowledgeSource final : public ContextSource {
         TERTULIA_TRY_AS(SessionPage page, list(*store_, query));
         for (const SessionSummary& session : page.sessions) {
           if (!session.key.session.text().starts_with("~memory.")) continue;
-          TERTULIA_TRY_AS(const std::size_t gone, forget_in({tenant, whose, session.key.session}, messages));
-          count += gone;
+          const Result<std::size_t> gone = forget_in({tenant, whose, session.key.session}, messages, damaged);
+          if (gone) {
+            count += *gone;
+          } else if (gone.error().code() == ErrorCode::kSessionDamaged) {
+            damaged.insert(session.key.session.text());
+          } else {
+            return gone.error();
+          }
         }
         query.cursor = std::move(page.next);
       } while (!query.cursor.empty());
     }
-    return count;
+    if (damaged.empty()) return count;
+    return Error(ErrorCode::kSessionDamaged,
+                 "what is damaged could not be searched for what is to be "
+                 "forgotten; run `tertulia verify`")
+        .with("sessions", std::vector<std::string>(damaged.begin(), damaged.end()))
+        .with("items", static_cast<std::int64_t>(count));
   }
 
   void drop_owner(const TenantId& tenant, const OwnerId& owner) override {
@@ -128,7 +140,8 @@ class KnowledgeSource final : public ContextSource {
   }
 
   // Prompts go before what they showed: an erase that is cut still finds it.
-  Result<std::size_t> forget_in(const CollectionId& collection, std::span<const MessageId> messages) const {
+  Result<std::size_t> forget_in(const CollectionId& collection, std::span<const MessageId> messages,
+                                std::set<std::string>& damaged) const {
     const std::set<MessageId> all(messages.begin(), messages.end());
     std::vector<std::string> items;
     std::string cursor;
@@ -142,7 +155,7 @@ class KnowledgeSource final : public ContextSource {
       }
       cursor = std::move(page.next);
     } while (!cursor.empty());
-    TERTULIA_TRY(forget_shown(collection.tenant, collection.owner, items));
+    TERTULIA_TRY(forget_shown(collection.tenant, collection.owner, items, damaged));
     TERTULIA_TRY_AS(const ForgetReport report,
                     semantic_->forget(collection, {.messages = {messages.begin(), messages.end()}}));
     return report.removed + report.changed;
@@ -150,7 +163,7 @@ class KnowledgeSource final : public ContextSource {
 
   // Past prompts that showed items which are gone. What is shared may have been shown to anybody.
   Result<void> forget_shown(const TenantId& tenant, const OwnerId& whose,
-                            const std::vector<std::string>& items) const {
+                            const std::vector<std::string>& items, std::set<std::string>& damaged) const {
     if (items.empty()) return {};
     std::set<OwnerId> owners{whose};
     if (is_shared(whose)) {
@@ -162,7 +175,10 @@ class KnowledgeSource final : public ContextSource {
       } while (!query.cursor.empty());
     }
     for (const OwnerId& owner : owners) {
-      for (const std::string& item : items) TERTULIA_TRY(forget_prompt_parts(*store_, tenant, owner, item));
+      for (const std::string& item : items) {
+        TERTULIA_TRY_AS(const ForgottenParts parts, forget_prompt_parts(*store_, tenant, owner, item));
+        for (const SessionId& session : parts.damaged) damaged.insert(session.text());
+      }
     }
     return {};
   }

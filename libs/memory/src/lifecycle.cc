@@ -250,14 +250,20 @@ Result<EpisodeUpkeep> tidy_episodes(Store& store, Env& env, EpisodicMemory& epis
     for (const Episode& episode : all) {
       if (episode.closed_at >= days_ago(rules.least_retention())) continue;
       const SessionKey key{tenant, owner, episode.session};
-      TERTULIA_TRY_AS(const SessionRules own, rules.rules_for(store, key));
-      if (episode.closed_at < days_ago(own.delete_days)) {
-        TERTULIA_TRY(episodes.forget(key, episode.id));
-        ++upkeep.deleted;
-      } else if (episode.closed_at < days_ago(own.retention_days) && !episode.archived) {
-        TERTULIA_TRY(episodes.archive(key, episode.id));
-        ++upkeep.archived;
+      Result<void> done;
+      if (const Result<SessionRules> own = rules.rules_for(store, key); !own) {
+        done = own.error();
+      } else if (episode.closed_at < days_ago(own->delete_days)) {
+        done = episodes.forget(key, episode.id);
+        if (done) ++upkeep.deleted;
+      } else if (episode.closed_at < days_ago(own->retention_days) && !episode.archived) {
+        done = episodes.archive(key, episode.id);
+        if (done) ++upkeep.archived;
       }
+      // What is damaged, or was erased meanwhile, does not keep the others.
+      const bool passed_over = !done && (done.error().code() == ErrorCode::kSessionDamaged ||
+                                         done.error().code() == ErrorCode::kNoSession);
+      if (!done && !passed_over) return done.error();
     }
   }
   return upkeep;

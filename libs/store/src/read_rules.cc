@@ -178,6 +178,13 @@ bool matches(const RecordQuery& query, const Record& record) {
          (!query.since || record.time >= *query.since) && (!query.until || record.time < *query.until);
 }
 
+bool note_damaged(const RecordQuery& query, const SessionId& session, const Error& error, RecordPage& page) {
+  if (!query.session.empty() || error.code() != ErrorCode::kSessionDamaged) return false;
+  const auto place = std::lower_bound(page.damaged.begin(), page.damaged.end(), session);
+  if (place == page.damaged.end() || *place != session) page.damaged.insert(place, session);
+  return true;
+}
+
 SessionSummary summary_of(const Session& session) {
   return {.key = {.tenant = session.tenant, .owner = session.owner, .session = session.id},
           .created_at = session.created_at,

@@ -114,6 +114,13 @@ std::vector<Scene> make_scenes() {
        {notes("alpha", {adds(RecordKind::kAsset, "", 1, std::string(1'200, '\xff'))}),
         notes("alpha", {adds(RecordKind::kEvent, "main", 1), adds(RecordKind::kCheckpoint, "", 1, "\1\2")}),
         commits("alpha", 2, {drops(RecordKind::kAsset, ""), adds(journal, "main", 1)})}},
+      // Turns that are lines by themselves, and records that tell how many there are.
+      {"turns beside records",
+       forked,
+       {notes("alpha", {adds(RecordKind::kEvent, "main", 1), adds(RecordKind::kCheckpoint, "", 1)}),
+        commits("alpha", 4, {turn("main", 40)}), notes("alpha", {adds(RecordKind::kEvent, "main", 2)}),
+        commits("alpha", 5, {turn("side", 44)}), notes("alpha", {adds(RecordKind::kCheckpoint, "", 2)}),
+        commits("alpha", 6, {turn("main", 48)})}},
       {"long turns",
        forked,
        {commits("alpha", 4, {long_turn("main", 40), long_turn("side", 44)}),

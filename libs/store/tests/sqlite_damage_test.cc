@@ -130,5 +130,42 @@ TEST_F(SqliteDamage, ASessionOnADamagedPageIsListedAsDamagedAndTheOthersAsTheyAr
   }));
 }
 
+TEST_F(SqliteDamage, RecordsOfTheOtherSessionsAreReadBesideADamagedPage) {
+  const auto episodes_of = [](const SessionKey& key) {
+    return RecordQuery{
+        .tenant = key.tenant, .owner = key.owner, .kind = RecordKind::kEpisode, .limit = 1'000};
+  };
+  constexpr int kSessions = 40;
+  {
+    const std::unique_ptr<BlockingStore> store = open_fault_store(machine_).value();
+    for (int n = 0; n < kSessions; ++n) {
+      const SessionKey key = Trial::key("more" + std::to_string(n));
+      store->commit(Trial::first(key, 100 + n)).value();
+      const StreamId stream{.kind = RecordKind::kEpisode, .branch = Trial::branch("main")};
+      Record record = Trial::record(stream, 1, "episode of " + std::to_string(n) + std::string(200, '.'));
+      store->note({.key = key, .conditions = {}, .changes = {AddRecord{record}}}).value();
+    }
+    EXPECT_EQ(store->read_records(episodes_of(Trial::key("more0"))).value().records.size(), kSessions);
+  }
+  const std::size_t row = bytes(machine_.disk()).find("episode of 7.");
+  ASSERT_NE(row, std::string::npos) << "the record is not where it can be found";
+  change(machine_.disk(), row, "x");
+  const std::unique_ptr<BlockingStore> store = open_fault_store(machine_).value();
+  RecordQuery query = episodes_of(Trial::key("more0"));
+  const RecordPage whole = store->read_records(query).value();
+  EXPECT_NE(std::ranges::find(whole.damaged, Trial::key("more7").session), whole.damaged.end());
+  EXPECT_EQ(whole.records.size() + whole.damaged.size(), kSessions);
+  EXPECT_LE(whole.damaged.size(), 4U) << "only what stands on the page";
+  // Page by page the same.
+  query.limit = 7;
+  std::vector<StoredRecord> paged;
+  do {
+    const RecordPage page = store->read_records(query).value();
+    paged.insert(paged.end(), page.records.begin(), page.records.end());
+    query.cursor = page.next;
+  } while (!query.cursor.empty());
+  EXPECT_EQ(paged, whole.records);
+}
+
 }  // namespace sqlite_damage_test
 }  // namespace tertulia::trial

@@ -25,7 +25,7 @@ class Salvage {
   bool read() {
     auto state = load(store_, key_);
     if (!state) {
-      lost("it cannot be read: " + state.error().message());
+      lost("it cannot be read: " + words_of(state.error()));
       return false;
     }
     session_ = std::move(state->session);
@@ -54,6 +54,18 @@ class Salvage {
   }
 
  private:
+  // Where and why, without what the line says anyway.
+  static std::string words_of(const Error& error) {
+    const auto fact = [&](std::string_view name) {
+      const ErrorFact::Value* const value = error.fact(name);
+      const auto* const text = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+      return text != nullptr ? *text : std::string();
+    };
+    const std::string record = fact("record");
+    const std::string reason = fact("reason");
+    return record.empty() || reason.empty() ? error.message() : record + ": " + reason;
+  }
+
   void lost(const std::string& sentence) {
     report_.losses.push_back("session '" + key_.session.text() + "': " + sentence);
   }
@@ -72,13 +84,20 @@ class Salvage {
       }
       if (!turns || turns->empty()) {
         lost("branch '" + head.id.text() + "' ends before message " + std::to_string(next) + ", " +
-             std::to_string(end - next) + " are lost" + (turns ? "" : ": " + turns.error().message()));
+             std::to_string(end - next) + " are lost" + (turns ? "" : ": " + words_of(turns.error())));
         break;
       }
       for (StoredTurn& turn : *turns) {
         next = turn.first_index + turn.turn.messages().size();
         turns_.emplace_back(index, archived(head.id, std::move(turn)));
       }
+    }
+    if (next == end) {
+      // What the store itself does not count any more.
+      const auto rest = read_turns(store_, key_, {.branch = head.id, .begin = end});
+      if (!rest)
+        lost("branch '" + head.id.text() + "' goes on behind message " + std::to_string(end) +
+             ", which is lost: " + words_of(rest.error()));
     }
     head.message_count = next;
     if (head.forked_from && !is_there(*head.forked_from)) {
@@ -104,7 +123,7 @@ class Salvage {
     query.limit = 1'000;
     const auto page = read_records(store_, std::move(query));
     if (!page) {
-      lost("the tool calls of turn " + turn.turn.id().text() + " are lost: " + page.error().message());
+      lost("the tool calls of turn " + turn.turn.id().text() + " are lost: " + words_of(page.error()));
       return turn;
     }
     for (const StoredRecord& record : page->records) {
@@ -125,7 +144,7 @@ class Salvage {
       }
       if (!page) {
         lost("records of kind '" + std::string(name_of(kind)) +
-             "' are lost from one on: " + page.error().message());
+             "' are lost from one on: " + words_of(page.error()));
         return;
       }
       for (StoredRecord& record : page->records) records_.push_back(std::move(record.record));

@@ -1,7 +1,5 @@
 #include "file_steps.h"
 
-#include <set>
-
 #include "tertulia/conversation/json_forms.h"
 
 #include "checked_text.h"
@@ -129,6 +127,7 @@ Result<void> SessionDirectory::settle_removal() {
   if (!removal_unsettled_) return {};
   TERTULIA_TRY(sync_directory_of(std::string(kPendingFile)));
   removal_unsettled_ = false;
+  replaced_unsettled_.clear();
   return {};
 }
 
@@ -265,7 +264,11 @@ Result<void> SessionDirectory::undo(const FileSteps& steps) {
 }
 
 Result<void> SessionDirectory::run_one(const FileSteps& steps) {
-  if (!steps.appends.empty()) return append(steps.appends.front());
+  if (!steps.appends.empty()) {
+    const FileSteps::Append& step = steps.appends.front();
+    if (replaced_unsettled_.contains(step.file)) TERTULIA_TRY(settle_removal());
+    return append(step);
+  }
   TERTULIA_TRY(settle_removal());
   if (!steps.replaces.empty()) {
     TERTULIA_TRY(write_new(steps.replaces.front().file, steps.replaces.front().text));
@@ -286,6 +289,7 @@ Result<void> SessionDirectory::run_through_pending(const FileSteps& steps) {
     if (!undone) return health_.failed(std::move(undone).error());
     return done;
   }
+  for (const auto& step : steps.replaces) replaced_unsettled_.insert(step.file);
   // Past this point it is committed: a failure here leaves pending.json to the next opening.
   Result<void> done = make_final_changes(steps);
   if (done) done = files_.remove(at(pending));

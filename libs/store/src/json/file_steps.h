@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -110,7 +111,8 @@ class SessionDirectory {
   Result<void> make_room_taking_changes(const FileSteps& steps, bool again);
   Result<void> make_final_changes(const FileSteps& steps);
   Result<void> undo(const FileSteps& steps);
-  // A pending.json whose removal was not synced could come back: harmless to appends only.
+  // A pending.json whose removal was not synced could come back, and would be carried out again. That is
+  // harmless only to appends, and not to one to a file that it replaces.
   Result<void> settle_removal();
   Result<void> sync_directory_of(const std::string& name);
   // As it is for a failure that changed nothing; otherwise the store is closed to writers.
@@ -122,6 +124,8 @@ class SessionDirectory {
   WriteHealth& health_;
   std::optional<OpenFile> open_;
   bool removal_unsettled_ = false;
+  // The files that the pending.json which could come back replaces.
+  std::set<std::string> replaced_unsettled_;
 };
 
 // Removes a file or a directory with everything in it. Fine if it is not there.

@@ -9,6 +9,12 @@
 #include "store_marker.h"
 
 namespace tertulia {
+namespace {
+
+// Of the first line of a transcript, which holds four ids.
+constexpr std::size_t kMostHeaderBytes = 4'096;
+
+}  // namespace
 
 JsonDirectory::JsonDirectory(std::unique_ptr<FileSystem> owned, FileSystem& files, Path directory,
                              const JsonStoreOptions& options)
@@ -137,25 +143,26 @@ std::optional<SessionKey> JsonDirectory::owner_of(const std::string& name) {
 }
 
 std::optional<SessionKey> JsonDirectory::owner_of_damaged(const std::string& name) {
-  const Result<std::string> text = read_file(files_, sessions_ / name / kSessionFile);
-  if (!text) return std::nullopt;
-  const Result<Json> document = parse_json(*text);
-  const JsonObject* const top = document ? document->as_object() : nullptr;
-  const Json* const inner = top != nullptr ? top->find("session") : nullptr;
-  const JsonObject* const session = inner != nullptr ? inner->as_object() : nullptr;
-  if (session == nullptr) return std::nullopt;
-  const auto word = [&](std::string_view member) {
-    const Json* const value = session->find(member);
-    const std::string* const found = value != nullptr ? value->as_string() : nullptr;
-    return found != nullptr ? *found : std::string();
+  const Path directory = sessions_ / name;
+  const auto belongs_here = [&](const std::optional<SessionKey>& key) {
+    return key && directory_name(*key) == name;
   };
-  Result<TenantId> tenant = TenantId::parse(word("tenant"));
-  Result<OwnerId> owner = OwnerId::parse(word("owner"));
-  Result<SessionId> id = SessionId::parse(word("id"));
-  if (!tenant || !owner || !id) return std::nullopt;
-  SessionKey key{*std::move(tenant), *std::move(owner), *std::move(id)};
-  if (directory_name(key) != name) return std::nullopt;
-  return key;
+  if (const Result<std::string> text = read_file(files_, directory / kSessionFile)) {
+    std::optional<SessionKey> key = key_in_session_document(*text);
+    if (belongs_here(key)) return key;
+  }
+  // Each file of lines says whose it is.
+  const Path branches = directory / kBranchesDirectory;
+  for (const std::string& branch : files_.list(branches).value_or({})) {
+    const Result<std::unique_ptr<File>> file =
+        files_.open(branches / branch / kTranscriptFile, OpenMode::kRead);
+    const Result<std::string> begin =
+        file ? (*file)->read_at(0, kMostHeaderBytes) : Result<std::string>(file.error());
+    if (!begin) continue;
+    std::optional<SessionKey> key = key_in_header_line(std::string_view(*begin).substr(0, begin->find('\n')));
+    if (belongs_here(key)) return key;
+  }
+  return std::nullopt;
 }
 
 void JsonDirectory::claim_damaged(const TenantId& tenant, const OwnerId& owner) {
@@ -224,56 +231,6 @@ Result<SessionPage> JsonDirectory::list_unfinished(const SessionQuery& query) {
   return page_of(std::move(found), query);
 }
 
-Result<RecordPage> JsonDirectory::read_records(const RecordQuery& query) {
-  TERTULIA_TRY(check_query(query));
-  std::optional<RecordCursor> behind;
-  if (!query.cursor.empty()) {
-    TERTULIA_TRY_AS(behind, RecordCursor::parse(query.cursor));
-  }
-  std::vector<SessionKey> keys;
-  if (query.session.empty()) {
-    TERTULIA_TRY(ensure_indexed());
-    keys = index_.of_owner(query.tenant, query.owner);
-  } else {
-    keys.push_back({query.tenant, query.owner, query.session});
-  }
-  // A heap whose top is the last record of the page so far.
-  std::vector<StoredRecord> page;
-  const auto before = [&](const StoredRecord& a, const StoredRecord& b) {
-    return comes_before(query, cursor_of(a), cursor_of(b));
-  };
-  for (const SessionKey& key : keys) {
-    Result<void> read = files_of(key)->find_records(query, [&](Record record) {
-      StoredRecord found{.session = key.session, .record = std::move(record)};
-      if (behind && !comes_before(query, *behind, cursor_of(found))) return;
-      if (page.size() > query.limit && !before(found, page.front())) return;
-      page.push_back(std::move(found));
-      std::ranges::push_heap(page, before);
-      if (page.size() <= query.limit + 1) return;
-      std::ranges::pop_heap(page, before);
-      page.pop_back();
-    });
-    // Erased while this was going on.
-    if (!read && query.session.empty() && read.error().code() == ErrorCode::kNoSession) continue;
-    TERTULIA_TRY(std::move(read));
-  }
-  std::ranges::sort(page, before);
-  RecordPage result{.records = std::move(page)};
-  if (result.records.size() > query.limit) {
-    result.records.pop_back();
-    result.next = cursor_of(result.records.back()).text();
-  }
-  for (const SessionKey& key : keys) {
-    std::vector<Record*> own;
-    for (StoredRecord& stored : result.records) {
-      if (stored.session == key.session) own.push_back(&stored.record);
-    }
-    if (!own.empty()) TERTULIA_TRY(files_of(key)->read_payloads(own));
-  }
-  std::erase_if(result.records, [](const StoredRecord& stored) { return stored.record.number == 0; });
-  return result;
-}
-
 Result<EraseReport> JsonDirectory::erase(const EraseScope& scope) {
   TERTULIA_TRY(check_scope(scope));
   std::vector<SessionKey> keys;
@@ -300,16 +257,20 @@ Result<VerifyReport> JsonDirectory::verify() {
   VerifyReport report;
   TERTULIA_TRY_AS(const std::vector<std::string> names, session_names());
   for (const std::string& name : names) {
-    if (const std::optional<SessionKey> key = owner_of(name)) {
+    std::optional<SessionKey> key = owner_of(name);
+    if (!key) key = owner_of_damaged(name);
+    if (key) {
       TERTULIA_TRY(files_of(*key)->verify(report));
       continue;
     }
     // Gone meanwhile, or not readable.
     if (!files_.info(sessions_ / name)) continue;
-    report.problems.push_back({.code = ErrorCode::kSessionDamaged,
-                               .session = name,
-                               .record = std::string(kSessionFile),
-                               .sentence = "this directory has no session.json that belongs here"});
+    report.problems.push_back(
+        {.code = ErrorCode::kSessionDamaged,
+         .session = name,
+         .record = std::string(kSessionFile),
+         .sentence = "it is missing, damaged or another session's, and no other file here tells whose "
+                     "session this is; restore the directory from a backup, or remove it"});
   }
   MutexLock lock(mended_mutex_);
   report.notices = std::exchange(mended_, {});

@@ -35,6 +35,10 @@ class JsonDirectory final : public BlockingStore {
 
  private:
   Result<SessionPage> list_unfinished(const SessionQuery& query);
+  // The sessions that a query is about (record_page.cc).
+  Result<std::vector<SessionKey>> keys_of(const RecordQuery& query);
+  Result<RecordPage> read_page(const RecordQuery& query, const std::optional<RecordCursor>& behind,
+                               bool& moved);
   using Recent = std::list<std::shared_ptr<SessionFiles>>;
 
   JsonDirectory(std::unique_ptr<FileSystem> owned, FileSystem& files, Path directory,
@@ -47,7 +51,7 @@ class JsonDirectory final : public BlockingStore {
   // Whose directory this is; none if that cannot be read.
   std::optional<SessionKey> owner_of(const std::string& name);
   // The same where session.json is damaged: the name of a directory is made from its key, so a key that leads
-  // to the name is the right one, whatever happened to the rest of the file.
+  // to the name is the right one, whatever happened to the rest of the file that tells it.
   std::optional<SessionKey> owner_of_damaged(const std::string& name);
   // Puts the damaged sessions that are this owner's into the index, if only their names tell it.
   void claim_damaged(const TenantId& tenant, const OwnerId& owner);

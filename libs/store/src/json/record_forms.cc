@@ -106,7 +106,8 @@ std::uint32_t asset_checksum(const SessionKey& key, const Record& record, std::s
   return record_checksum(place_of(key, asset_path(record.stream, record.number)), payload);
 }
 
-std::string record_line(const SessionKey& key, std::string_view path, const std::vector<RecordItem>& items) {
+std::string record_line(const SessionKey& key, std::string_view path, const std::vector<RecordItem>& items,
+                        const ToldBeside& told) {
   std::string text;
   JsonWriter out(text);
   out.begin_object();
@@ -117,31 +118,35 @@ std::string record_line(const SessionKey& key, std::string_view path, const std:
     for (const RecordItem& item : items) write_item(out, item);
     out.end_array();
   }
+  write_told(out, told);
   out.end_object();
   return sealed_line(place_of(key, path), std::move(text));
 }
 
-Result<std::vector<RecordItem>> read_record_line(const SessionKey& key, std::string_view path,
-                                                 const FileHeader& header, std::string_view line) {
+Result<RecordLine> read_record_line(const SessionKey& key, std::string_view path, const FileHeader& header,
+                                    std::string_view line) {
   TERTULIA_TRY_AS(Json json, open_line(place_of(key, path), line));
   TERTULIA_TRY_AS(const RecordKind kind, record_kind_named(header.file));
   const StreamId stream{.kind = kind, .branch = header.branch};
-  const JsonObject* object = json.as_object();
-  std::vector<RecordItem> items;
-  if (const Json* one = object == nullptr ? nullptr : object->find("record")) {
+  RecordLine result;
+  JsonReader in(json, "line");
+  result.told = read_told(in);
+  const Json* one = in.optional("record");
+  const Json* several = in.optional("records");
+  TERTULIA_TRY(in.finish());
+  if (one != nullptr) {
     TERTULIA_TRY_AS(RecordItem item, read_item(*one, stream));
-    items.push_back(std::move(item));
-    return items;
+    result.items.push_back(std::move(item));
+    return result;
   }
-  const Json* several = object == nullptr ? nullptr : object->find("records");
   if (several == nullptr || several->as_array() == nullptr) {
     return Error(ErrorCode::kDamaged, "the line holds no record");
   }
-  for (const Json& one : *several->as_array()) {
-    TERTULIA_TRY_AS(RecordItem item, read_item(one, stream));
-    items.push_back(std::move(item));
+  for (const Json& each : *several->as_array()) {
+    TERTULIA_TRY_AS(RecordItem item, read_item(each, stream));
+    result.items.push_back(std::move(item));
   }
-  return items;
+  return result;
 }
 
 }  // namespace tertulia

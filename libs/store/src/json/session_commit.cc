@@ -195,9 +195,11 @@ void SessionFiles::plan_branch(Plan& plan, const BranchId& id) {
   }
   std::string document;
   if (branch.writes_head) {
-    document = branch_document(
-        key_,
-        {.head = *plan.after->find(id), .order = files.order, .revision = plan.revision, .time = plan.time});
+    document = branch_document(key_, {.head = *plan.after->find(id),
+                                      .order = files.order,
+                                      .revision = plan.revision,
+                                      .time = plan.time,
+                                      .turns = files.turns});
   }
   const std::string file = files.path + "/" + std::string(kBranchFile);
   if (branch.is_fresh) {
@@ -227,8 +229,17 @@ void SessionFiles::plan_branches(Plan& plan) {
   }
 }
 
+// What the records of a branch, or those of the session, tell of the rest after this change.
+ToldBeside SessionFiles::told_by(const Plan& plan, const BranchId& branch) {
+  if (branch.empty()) return {.revision = plan.revision};
+  const auto planned = plan.branch_files.find(branch);
+  if (planned != plan.branch_files.end()) return {.turns = planned->second.turns};
+  const auto stored = branches_.find(branch);
+  return {.turns = stored == branches_.end() ? 0 : stored->second.turns};
+}
+
 Result<std::string> SessionFiles::rewritten(const RecordsKey& id, const RecordsFile& file, RecordsFile& after,
-                                            const std::vector<RecordItem>& items) {
+                                            const std::vector<RecordItem>& items, const ToldBeside& told) {
   const std::string path = records_path(id.first, id.second);
   std::map<std::pair<std::string, std::uint64_t>, RecordItem> live;
   if (!file.live.empty()) {
@@ -236,15 +247,15 @@ Result<std::string> SessionFiles::rewritten(const RecordsKey& id, const RecordsF
     LineReader lines(*opened, file.size);
     for (const auto& [name, place] : file.live) {
       TERTULIA_TRY_AS(std::optional<std::string_view> line, lines.line_at(place.offset));
-      Result<std::vector<RecordItem>> there =
-          read_record_line(key_, path, file.header, line.value_or(std::string_view()));
-      if (!there || place.item >= there->size()) return damaged(path, "a line cannot be read");
-      live[name] = std::move((*there)[place.item]);
+      Result<RecordLine> there = read_record_line(key_, path, file.header, line.value_or(std::string_view()));
+      if (!there || place.item >= there->items.size()) return damaged(path, "a line cannot be read");
+      live[name] = std::move(there->items[place.item]);
     }
   }
   after.exists = true;
   after.header = file.header;
   after.header.heads = file.heads;
+  after.header.told = told;
   ++after.header.generation;
   for (const RecordItem& item : items) {
     const std::string& scope = item.record.stream.scope;
@@ -259,7 +270,7 @@ Result<std::string> SessionFiles::rewritten(const RecordsKey& id, const RecordsF
   std::string text = header_line(key_, path, after.header);
   for (auto& [name, item] : live) {
     const std::vector<RecordItem> one = {std::move(item)};
-    const std::string line = record_line(key_, path, one);
+    const std::string line = record_line(key_, path, one, {});
     replay(after, one, text.size(), line.size());
     text += line;
   }
@@ -292,6 +303,7 @@ Result<void> SessionFiles::plan_records_files(Plan& plan) {
     if (!is_fresh) {
       TERTULIA_TRY_AS(file, records_file(id.first, id.second));
     }
+    const ToldBeside told = told_by(plan, id.second);
     std::uint64_t dropped = 0;
     for (const RecordItem& item : records.items) {
       if (!item.is_drop) continue;
@@ -302,13 +314,13 @@ Result<void> SessionFiles::plan_records_files(Plan& plan) {
     const std::uint64_t live = file->live_bytes - std::min(dropped, file->live_bytes);
     const bool stays = !forgets(id.first, *file, records.items);
     if (file->exists && stays && file->size < 2 * live + kSlackBytes) {
-      const std::string line = record_line(key_, path, records.items);
+      const std::string line = record_line(key_, path, records.items, told);
       records.offset = file->size;
       records.bytes = line.size();
       plan.steps.appends.push_back({path, file->size, line});
       continue;
     }
-    TERTULIA_TRY_AS(std::string text, rewritten(id, *file, records.whole.emplace(), records.items));
+    TERTULIA_TRY_AS(std::string text, rewritten(id, *file, records.whole.emplace(), records.items, told));
     if (!is_fresh) {
       plan.steps.replaces.push_back({path, std::move(text)});
     } else if (id.second.empty()) {
@@ -415,6 +427,7 @@ Result<void> SessionFiles::note(const Note& note) {
   TERTULIA_TRY(check_note(exists_ ? &image_ : nullptr, note));
   TERTULIA_TRY(check_writable());
   Plan plan;
+  plan.revision = image_.session.revision;
   for (const auto& change : note.changes) {
     std::visit([&](const auto& record) TERTULIA_REQUIRES(write_mutex_) { plan_record(plan, record); },
                change);

@@ -27,6 +27,12 @@ bool is_about_content(ErrorCode code) {
 
 }  // namespace
 
+std::string fact_text(const Error& error, std::string_view name) {
+  const ErrorFact::Value* const value = error.fact(name);
+  const auto* const text = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+  return text != nullptr ? *text : std::string();
+}
+
 SessionFiles::SessionFiles(JsonStoreContext& context, SessionKey key, const Path& sessions)
     : context_(context),
       key_(std::move(key)),
@@ -37,7 +43,8 @@ SessionFiles::SessionFiles(JsonStoreContext& context, SessionKey key, const Path
 Error SessionFiles::damaged(const std::string& record, const std::string& why) const {
   return Error(ErrorCode::kSessionDamaged, "session '" + key_.session.text() + "': " + record +
                                                " is damaged (" + why + "); run `tertulia verify`")
-      .with("record", record);
+      .with("record", record)
+      .with("reason", why);
 }
 
 void SessionFiles::note_damage(const std::string& record, const std::string& why) {
@@ -97,6 +104,7 @@ Result<void> SessionFiles::read_all() {
     image_.session.revision = branch.revision;
     image_.session.last_activity = branch.time;
   }
+  TERTULIA_TRY(settle_torn_lines());
   Result<void> lineage = check_lineage(infos_of(image_.branches));
   if (!lineage) note_damage(std::string(kBranchesDirectory), lineage.error().message());
   return {};
@@ -145,8 +153,10 @@ Result<void> SessionFiles::read_branch(const std::string& path) {
     files.damage = transcript_path(path);
     note_damage(files.damage, done.error().message());
   }
-  branches_.emplace(head.id, std::move(files));
+  const BranchId id = head.id;
+  branches_.emplace(id, std::move(files));
   image_.branches.push_back(std::move(head));
+  branch_had(id, document.turns);
   return {};
 }
 
@@ -154,7 +164,7 @@ Result<void> SessionFiles::read_transcript_end(BranchHead& head, BranchFiles& fi
   const std::string path = transcript_path(files.path);
   const std::string place = place_of(key_, path);
   TERTULIA_TRY_AS(std::unique_ptr<File> file, context_.files.open(directory_.at(path), OpenMode::kRead));
-  TERTULIA_TRY_AS(files.size, settle_ending(*file, path, files.damage));
+  TERTULIA_TRY_AS(files.size, settle_ending(*file, path, files.damage, &files.torn));
   LineReader lines(*file, files.size);
   TERTULIA_TRY_AS(std::optional<std::string_view> first, lines.line_at(0));
   if (!first) return Error(ErrorCode::kDamaged, "the first line is missing");
@@ -187,7 +197,17 @@ Result<void> SessionFiles::read_transcript_end(BranchHead& head, BranchFiles& fi
   return {};
 }
 
-Result<std::uint64_t> SessionFiles::settle_ending(File& file, const std::string& path, std::string& damage) {
+Result<void> SessionFiles::cut_torn(const std::string& path, std::uint64_t at, std::uint64_t bytes) {
+  TERTULIA_TRY(directory_.mend(path, at, {}));
+  context_.mended({.session = key_.text(),
+                   .record = path,
+                   .sentence = "the last line was torn by a crash and was cut off (" + std::to_string(bytes) +
+                               " bytes); nothing tells that it had been stored"});
+  return {};
+}
+
+Result<std::uint64_t> SessionFiles::settle_ending(File& file, const std::string& path, std::string& damage,
+                                                  std::optional<TornLine>* torn) {
   const std::string place = place_of(key_, path);
   TERTULIA_TRY_AS(std::uint64_t size, file.size());
   for (bool is_last = true;; is_last = false) {
@@ -200,12 +220,13 @@ Result<std::uint64_t> SessionFiles::settle_ending(File& file, const std::string&
       return size + 1;
     }
     if (is_last && found.ending == Ending::kTorn) {
-      TERTULIA_TRY(directory_.mend(path, found.last_line, {}));
-      context_.mended({.session = key_.text(),
-                       .record = path,
-                       .sentence = "the last line was torn by a crash and was cut off (" +
-                                   std::to_string(size - found.last_line) +
-                                   " bytes); nobody had been told that it was stored"});
+      const std::uint64_t bytes = size - found.last_line;
+      if (torn != nullptr) {
+        TERTULIA_TRY_AS(const std::string_view rest, lines.rest_from(found.last_line));
+        *torn = TornLine{.at = found.last_line, .bytes = bytes, .head = read_turn_head(rest)};
+      } else {
+        TERTULIA_TRY(cut_torn(path, found.last_line, bytes));
+      }
       size = found.last_line;
       continue;
     }
@@ -235,6 +256,7 @@ Result<SessionFiles::RecordsFile*> SessionFiles::records_file(RecordKind kind, c
     } else {
       file = *std::move(read);
     }
+    compare(branch, file.told);
   }
   MutexLock lock(state_mutex_);
   return &records_.emplace(id, std::move(file)).first->second;
@@ -259,16 +281,18 @@ Result<SessionFiles::RecordsFile> SessionFiles::read_records_file(RecordKind kin
     if (at == 0) {
       TERTULIA_TRY_AS(file.header, read_header_line(key_, path, *line));
       file.heads = file.header.heads;
+      file.told = file.header.told;
     } else {
-      Result<std::vector<RecordItem>> items = read_record_line(key_, path, file.header, *line);
-      if (!items) {
+      Result<RecordLine> read = read_record_line(key_, path, file.header, *line);
+      if (!read) {
         // What stands before it can still be read.
         file.damage = path + " at byte " + std::to_string(at);
-        note_damage(file.damage, items.error().message());
+        note_damage(file.damage, read.error().message());
         file.size = at;
         break;
       }
-      replay(file, *items, at, end - at);
+      file.told.add(read->told);
+      replay(file, read->items, at, end - at);
     }
     at = end;
   }
@@ -315,7 +339,9 @@ Result<SessionState> SessionFiles::load() {
   TERTULIA_TRY(ensure_there());
   MutexLock lock(state_mutex_);
   if (!exists_) return no_session(key_.session);
-  return SessionState{.session = image_.session, .branches = image_.branches};
+  SessionState state{.session = image_.session, .branches = image_.branches};
+  if (damage_) state.damage = fact_text(*damage_, "record");
+  return state;
 }
 
 Result<Session> SessionFiles::session(const Changed& changed) {

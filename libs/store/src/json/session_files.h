@@ -5,7 +5,8 @@
 //
 // Damage
 //   A record that fails its checksum stays as it is. The session refuses to be written; what stands before
-//   and beside the damage can be read, the rest gives kSessionDamaged {record}.
+//   and beside the damage can be read, the rest gives kSessionDamaged {record}. A last line that looks like
+//   one that a crash tore is cut only if nothing else in the session tells that it had been stored.
 #pragma once
 
 #include <atomic>
@@ -41,6 +42,9 @@ struct JsonStoreContext {
   std::function<void(Problem)> mended;
 };
 
+// A fact of an error that is a text; empty if there is none.
+std::string fact_text(const Error& error, std::string_view name);
+
 // Concurrency: any thread. Writers of one session wait for one another; readers wait for nobody once the
 // session is loaded.
 class SessionFiles {
@@ -58,10 +62,18 @@ class SessionFiles {
   Result<Session> session(const Changed& changed);
   Result<std::vector<StoredTurn>> read_turns(const TurnRange& range);
 
-  // Calls `found` with every record that matches the query, without its payload (tool calls: with it).
+  // Calls `found` with every record that matches the query, without its payload (tool calls: with it). With
+  // kSessionDamaged these are those that can be read.
   Result<void> find_records(const RecordQuery& query, const std::function<void(Record)>& found);
-  // Fills in the payloads of records that find_records gave. One that was dropped since gets the number 0.
-  Result<void> read_payloads(std::span<Record* const> records);
+  struct PayloadsRead {
+    // The first that is damaged.
+    std::optional<Error> damage;
+    // Some are not there any more.
+    bool moved = false;
+  };
+  // Fills in the payloads of records that find_records gave. One that is damaged, or was dropped since, gets
+  // the number 0.
+  Result<PayloadsRead> read_payloads(std::span<Record* const> records);
 
   // Adds to the report what was there. `gone` is called before anybody can create the session again.
   Result<void> erase(EraseReport& report, const std::function<void()>& gone);
@@ -69,6 +81,13 @@ class SessionFiles {
   Result<void> verify(VerifyReport& report);
 
  private:
+  // A last line that is not whole, as a crash leaves one.
+  struct TornLine {
+    std::uint64_t at = 0;
+    std::uint64_t bytes = 0;
+    // None if its beginning is not whole either.
+    std::optional<TurnHead> head;
+  };
   struct BranchFiles {
     std::string path;
     std::uint64_t order = 0;
@@ -81,6 +100,8 @@ class SessionFiles {
     Time time{};
     // Names the line that is damaged.
     std::string damage;
+    // While it is being loaded: the last line, if it looks torn.
+    std::optional<TornLine> torn;
   };
   struct RecordPlace {
     std::uint64_t offset = 0;
@@ -99,6 +120,7 @@ class SessionFiles {
     std::map<std::pair<std::string, std::uint64_t>, RecordPlace> live;
     std::map<std::string, std::uint64_t> heads;
     std::string damage;
+    ToldBeside told;
   };
   using RecordsKey = std::pair<RecordKind, BranchId>;
   // A part of a transcript that is to be read: a copy, so that reading needs no lock.
@@ -120,8 +142,12 @@ class SessionFiles {
   Result<void> read_branches() TERTULIA_REQUIRES(write_mutex_);
   Result<void> read_branch(const std::string& path) TERTULIA_REQUIRES(write_mutex_);
   Result<void> read_transcript_end(BranchHead& head, BranchFiles& files) TERTULIA_REQUIRES(write_mutex_);
-  // The size of the file as far as it is whole, after mending what a crash left.
-  Result<std::uint64_t> settle_ending(File& file, const std::string& path, std::string& damage)
+  // The size of the file as far as it is whole, after mending what a crash left. With `torn`, a torn line is
+  // left there to be judged.
+  Result<std::uint64_t> settle_ending(File& file, const std::string& path, std::string& damage,
+                                      std::optional<TornLine>* torn = nullptr)
+      TERTULIA_REQUIRES(write_mutex_);
+  Result<void> cut_torn(const std::string& path, std::uint64_t at, std::uint64_t bytes)
       TERTULIA_REQUIRES(write_mutex_);
   Result<RecordsFile*> records_file(RecordKind kind, const BranchId& branch) TERTULIA_REQUIRES(write_mutex_);
   Result<RecordsFile> read_records_file(RecordKind kind, const BranchId& branch)
@@ -129,6 +155,14 @@ class SessionFiles {
   // The names in a directory, without what a crash left half made or half removed: that is removed.
   Result<std::vector<std::string>> swept(const std::string& directory) TERTULIA_REQUIRES(write_mutex_);
   void reset() TERTULIA_REQUIRES(write_mutex_);
+
+  // What was stored and is not there (session_losses.cc). With write_mutex_ held.
+  Result<void> settle_torn_lines() TERTULIA_REQUIRES(write_mutex_);
+  Result<void> look_for_traces(const BranchId& branch) TERTULIA_REQUIRES(write_mutex_);
+  // Somebody tells that the branch had so many turns; that a line had been stored.
+  void branch_had(const BranchId& branch, std::uint64_t turns) TERTULIA_REQUIRES(write_mutex_);
+  void line_was_stored(const BranchId& branch, const std::string& sentence) TERTULIA_REQUIRES(write_mutex_);
+  void compare(const BranchId& branch, const ToldBeside& told) TERTULIA_REQUIRES(write_mutex_);
   // Makes sure that it is loaded and there. kNoSession; kSessionDamaged if nothing can be read.
   Result<void> ensure_there();
   Error damaged(const std::string& record, const std::string& why) const;
@@ -144,8 +178,10 @@ class SessionFiles {
   static bool forgets(RecordKind kind, const RecordsFile& file, const std::vector<RecordItem>& items);
   void plan_record(Plan& plan, const DropRecords& drop) TERTULIA_REQUIRES(write_mutex_);
   Result<void> plan_records_files(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
+  ToldBeside told_by(const Plan& plan, const BranchId& branch) TERTULIA_REQUIRES(write_mutex_);
   Result<std::string> rewritten(const RecordsKey& id, const RecordsFile& file, RecordsFile& after,
-                                const std::vector<RecordItem>& items) TERTULIA_REQUIRES(write_mutex_);
+                                const std::vector<RecordItem>& items, const ToldBeside& told)
+      TERTULIA_REQUIRES(write_mutex_);
   void distrust_memory() TERTULIA_REQUIRES(write_mutex_);
   Result<void> carry_out(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
   Result<void> create(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
@@ -158,10 +194,12 @@ class SessionFiles {
   Result<void> read_part(const TranscriptPart& part, std::vector<StoredTurn>& turns);
   // Where the line begins that holds the message `index`, or the one behind it.
   Result<std::uint64_t> find_line(LineReader& lines, const TranscriptPart& part);
-  // Calls `each` with every turn of the branch's own that holds `needle` in its text. Stops at damage.
+  // Calls `each` with every turn of the branch's own that holds `needle` in its text. Stops at damage, also
+  // at that of other turns.
   Result<void> for_each_turn(const TranscriptPart& part, std::string_view needle,
                              const std::function<Result<void>(TurnLine)>& each);
   std::vector<TranscriptPart> own_parts(const std::optional<BranchId>& branch) const;
+  Result<void> whole_transcript(const BranchId& branch) const;
   Result<void> find_tool_calls(const RecordQuery& query, const std::function<void(Record)>& found);
   Result<void> load_records(RecordKind kind, const std::optional<BranchId>& branch);
   struct OpenRecords;
@@ -171,7 +209,10 @@ class SessionFiles {
   Path directory_path() const { return sessions_ / name_; }
 
   // Erasing and verifying (session_verify.cc).
+  Result<void> load_all_records() TERTULIA_REQUIRES(write_mutex_);
   void count(EraseReport& report) TERTULIA_REQUIRES(write_mutex_);
+  // The error as a problem of this session's, told once. `record` for one that does not say where.
+  void add_problem(VerifyReport& report, const Error& error, const std::string& record) const;
   void verify_branch(const TranscriptPart& part, VerifyReport& report);
   void verify_records(RecordKind kind, const BranchId& branch, VerifyReport& report);
   Result<void> verify_names(VerifyReport& report);

@@ -3,6 +3,7 @@
 
 #include "tertulia/store/crc32c.h"
 
+#include "checked_text.h"
 #include "names.h"
 #include "session_files.h"
 
@@ -148,12 +149,16 @@ Result<void> SessionFiles::for_each_turn(const TranscriptPart& part, std::string
   TERTULIA_TRY_AS(std::unique_ptr<File> file,
                   context_.files.open(directory_path() / part.path, OpenMode::kRead));
   LineReader lines(*file, part.size);
+  const std::string place = place_of(key_, part.path);
   TERTULIA_TRY_AS(std::uint64_t at, lines.next_start(1));
   while (at < part.size) {
     const std::string record = part.path + " at byte " + std::to_string(at);
     TERTULIA_TRY_AS(std::optional<std::string_view> line, lines.line_at(at));
     if (!line) return found_damage(record, Error(ErrorCode::kDamaged, "a line does not end"));
     at += line->size() + 1;
+    if (!is_whole_line(place, *line)) {
+      return found_damage(record, Error(ErrorCode::kDamaged, "the line does not fit its checksum"));
+    }
     if (line->find(needle) == std::string_view::npos) continue;
     Result<TurnLine> turn = read_turn_line(key_, part.path, part.branch, *line);
     if (!turn) return found_damage(record, turn.error());
@@ -164,15 +169,32 @@ Result<void> SessionFiles::for_each_turn(const TranscriptPart& part, std::string
 
 Result<void> SessionFiles::find_tool_calls(const RecordQuery& query,
                                            const std::function<void(Record)>& found) {
+  const std::string needle = query.scope.value_or("\"tool_calls\":[");
+  Result<void> all;
   for (const TranscriptPart& part : own_parts(query.branch)) {
-    TERTULIA_TRY(for_each_turn(part, "\"tool_calls\":[", [&](const TurnLine& line) -> Result<void> {
+    bool seen = false;
+    Result<void> read = for_each_turn(part, needle, [&](const TurnLine& line) -> Result<void> {
+      seen = seen || (query.scope && line.append.turn.id().text() == *query.scope);
       for (Record& record : tool_call_records(key_, line.append)) {
         if (matches(query, record)) found(std::move(record));
       }
       return {};
-    }));
+    });
+    // Damage behind the turn that was asked for takes nothing from it.
+    if (seen && (read || read.error().code() == ErrorCode::kSessionDamaged)) continue;
+    if (read) read = whole_transcript(part.branch);
+    if (!read && read.error().code() != ErrorCode::kSessionDamaged) return read;
+    if (all) all = std::move(read);
   }
-  return {};
+  return all;
+}
+
+// kSessionDamaged if lines are missing at the end of what can be read of it.
+Result<void> SessionFiles::whole_transcript(const BranchId& branch) const {
+  MutexLock lock(state_mutex_);
+  const auto files = branches_.find(branch);
+  if (files == branches_.end() || files->second.damage.empty()) return {};
+  return damaged(files->second.damage, "its tool calls cannot all be read");
 }
 
 Result<void> SessionFiles::load_records(RecordKind kind, const std::optional<BranchId>& branch) {
@@ -198,9 +220,10 @@ Result<void> SessionFiles::find_records(const RecordQuery& query, const std::fun
   if (query.kind == RecordKind::kToolCall) return find_tool_calls(query, found);
   TERTULIA_TRY(load_records(query.kind, query.branch));
   MutexLock lock(state_mutex_);
+  Result<void> all;
   for (const auto& [id, file] : records_) {
     if (id.first != query.kind || (query.branch && *query.branch != id.second)) continue;
-    if (!file.damage.empty()) return damaged(file.damage, "its records cannot all be read");
+    if (!file.damage.empty() && all) all = damaged(file.damage, "its records cannot all be read");
     auto at = query.scope ? file.live.lower_bound({*query.scope, query.after}) : file.live.begin();
     for (; at != file.live.end() && (!query.scope || at->first.first == *query.scope); ++at) {
       Record record{.stream = {.kind = id.first, .branch = id.second, .scope = at->first.first},
@@ -211,7 +234,7 @@ Result<void> SessionFiles::find_records(const RecordQuery& query, const std::fun
       if (matches(query, record)) found(std::move(record));
     }
   }
-  return {};
+  return all;
 }
 
 // A file of records as it was when its generation was read.
@@ -269,29 +292,36 @@ Result<void> SessionFiles::read_payload(Record& record, std::unique_ptr<OpenReco
       if (open->header.generation != generation) continue;
     }
     TERTULIA_TRY_AS(std::optional<std::string_view> line, open->lines.line_at(place.offset));
-    Result<std::vector<RecordItem>> items =
-        read_record_line(key_, path, open->header, line.value_or(std::string_view()));
-    if (!items) return found_damage(path + " at byte " + std::to_string(place.offset), items.error());
-    if (place.item >= items->size()) {
+    Result<RecordLine> read = read_record_line(key_, path, open->header, line.value_or(std::string_view()));
+    if (!read) return found_damage(path + " at byte " + std::to_string(place.offset), read.error());
+    if (place.item >= read->items.size()) {
       return found_damage(path, Error(ErrorCode::kDamaged, "a record is not where it was"));
     }
-    RecordItem& item = (*items)[place.item];
+    RecordItem& item = read->items[place.item];
     if (item.is_outside) return read_asset(record, item);
     record.payload = std::move(item.record.payload);
     return {};
   }
 }
 
-Result<void> SessionFiles::read_payloads(std::span<Record* const> records) {
+Result<SessionFiles::PayloadsRead> SessionFiles::read_payloads(std::span<Record* const> records) {
   TERTULIA_TRY(ensure_there());
+  PayloadsRead result;
   std::unique_ptr<OpenRecords> open;
   for (Record* const record : records) {
     if (record->stream.kind == RecordKind::kToolCall) continue;
     // Between finding and reading the session may have been put out of memory.
     TERTULIA_TRY(load_records(record->stream.kind, record->stream.branch));
-    TERTULIA_TRY(read_payload(*record, open));
+    Result<void> read = read_payload(*record, open);
+    if (read) {
+      result.moved = result.moved || record->number == 0;
+      continue;
+    }
+    if (read.error().code() != ErrorCode::kSessionDamaged) return std::move(read).error();
+    record->number = 0;
+    if (!result.damage) result.damage = std::move(read).error();
   }
-  return {};
+  return result;
 }
 
 }  // namespace tertulia

@@ -1,6 +1,5 @@
 // Erasing a session, and checking everything of it.
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "names.h"
@@ -9,11 +8,6 @@
 namespace tertulia {
 namespace {
 
-constexpr std::array kRecordKinds = {RecordKind::kJournal, RecordKind::kEvent,      RecordKind::kEpisode,
-                                     RecordKind::kReceipt, RecordKind::kCheckpoint, RecordKind::kAsset,
-                                     RecordKind::kLease,   RecordKind::kSubmission, RecordKind::kQuestion,
-                                     RecordKind::kMemory};
-
 bool is_ours(const std::string& name, std::initializer_list<std::string_view> names) {
   if (name.ends_with(kNewSuffix) || name.ends_with(kErasedSuffix)) return true;
   return std::ranges::find(names, name) != names.end();
@@ -21,16 +15,20 @@ bool is_ours(const std::string& name, std::initializer_list<std::string_view> na
 
 }  // namespace
 
+Result<void> SessionFiles::load_all_records() {
+  std::vector<BranchId> owners = {{}};
+  for (const auto& [id, files] : branches_) owners.push_back(id);
+  for (const RecordKind kind : kRecordKinds) {
+    for (const BranchId& owner : owners) TERTULIA_TRY(records_file(kind, owner));
+  }
+  return {};
+}
+
 void SessionFiles::count(EraseReport& report) {
   report.branches += branches_.size();
   for (const auto& [id, files] : branches_) report.turns += files.turns;
-  for (const RecordKind kind : kRecordKinds) {
-    std::vector<BranchId> owners = {{}};
-    for (const auto& [id, files] : branches_) owners.push_back(id);
-    for (const BranchId& owner : owners) {
-      if (Result<RecordsFile*> file = records_file(kind, owner)) report.records += (*file)->live.size();
-    }
-  }
+  (void)load_all_records();
+  for (const auto& [id, file] : records_) report.records += file.live.size();
   for (const TranscriptPart& part : own_parts({})) {
     // What is damaged is erased as well; it cannot be counted.
     (void)for_each_turn(part, "\"tool_calls\":[", [&](const TurnLine& line) -> Result<void> {
@@ -74,6 +72,19 @@ Result<void> SessionFiles::erase(EraseReport& report, const std::function<void()
   return {};
 }
 
+void SessionFiles::add_problem(VerifyReport& report, const Error& error, const std::string& record) const {
+  Problem problem{.code = error.code(),
+                  .session = key_.text(),
+                  .record = fact_text(error, "record"),
+                  .sentence = fact_text(error, "reason")};
+  if (problem.record.empty()) problem.record = record;
+  if (problem.sentence.empty()) problem.sentence = error.message();
+  const bool is_known = std::ranges::any_of(report.problems, [&](const Problem& other) {
+    return other.session == problem.session && other.record == problem.record;
+  });
+  if (!is_known) report.problems.push_back(std::move(problem));
+}
+
 void SessionFiles::verify_branch(const TranscriptPart& part, VerifyReport& report) {
   std::uint64_t index = part.begin;
   std::uint64_t turns = 0;
@@ -91,10 +102,7 @@ void SessionFiles::verify_branch(const TranscriptPart& part, VerifyReport& repor
   });
   report.turns += turns;
   if (!read) {
-    report.problems.push_back({.code = read.error().code(),
-                               .session = key_.text(),
-                               .record = part.path,
-                               .sentence = read.error().message()});
+    add_problem(report, read.error(), part.path);
   } else if (index != part.end) {
     report.problems.push_back({.session = key_.text(),
                                .record = part.path,
@@ -111,17 +119,15 @@ void SessionFiles::verify_records(RecordKind kind, const BranchId& branch, Verif
   if (read) {
     for (Record& record : records) {
       Record* const one = &record;
-      read = read_payloads({&one, 1});
+      Result<PayloadsRead> payload = read_payloads({&one, 1});
+      if (!payload) read = std::move(payload).error();
+      if (payload && payload->damage) read = *std::move(payload->damage);
       if (!read) break;
       record.payload.clear();
     }
   }
   report.records += records.size();
-  if (read) return;
-  report.problems.push_back({.code = read.error().code(),
-                             .session = key_.text(),
-                             .record = records_path(kind, branch),
-                             .sentence = read.error().message()});
+  if (!read) add_problem(report, read.error(), records_path(kind, branch));
 }
 
 // Nothing may stand here that belongs to nobody.
@@ -158,19 +164,15 @@ Result<void> SessionFiles::verify(VerifyReport& report) {
   {
     MutexLock lock(write_mutex_);
     TERTULIA_TRY(ensure_loaded());
+    // What they tell of one another is part of what is checked.
+    if (exists_ && !is_unreadable_) TERTULIA_TRY(load_all_records());
   }
   std::vector<BranchId> owners = {{}};
   {
     MutexLock lock(state_mutex_);
     if (!exists_) return {};
     ++report.sessions;
-    if (damage_) {
-      const ErrorFact::Value* record = damage_->fact("record");
-      report.problems.push_back({.code = damage_->code(),
-                                 .session = key_.text(),
-                                 .record = record == nullptr ? std::string() : std::get<std::string>(*record),
-                                 .sentence = damage_->message()});
-    }
+    if (damage_) add_problem(report, *damage_, {});
     if (is_unreadable_) return {};
     verify_image(key_, image_, report.problems);
     for (const auto& [id, files] : branches_) owners.push_back(id);

@@ -1,5 +1,6 @@
 #include "stored_forms.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -38,6 +39,17 @@ bool take(std::string_view& line, std::string_view name, Number& value) {
   if (!line.starts_with(',')) return false;
   line.remove_prefix(1);
   return true;
+}
+
+// The key that an object names; `id`: the member with the session's.
+std::optional<SessionKey> key_in(const Json& json, std::string_view id) {
+  if (json.as_object() == nullptr) return std::nullopt;
+  JsonReader in(json, "key");
+  Result<TenantId> tenant = TenantId::parse(in.string_or("tenant", {}));
+  Result<OwnerId> owner = OwnerId::parse(in.string_or("owner", {}));
+  Result<SessionId> session = SessionId::parse(in.string_or(id, {}));
+  if (!tenant || !owner || !session) return std::nullopt;
+  return SessionKey{*std::move(tenant), *std::move(owner), *std::move(session)};
 }
 
 void write_state(JsonWriter& out, const MiddlewareState& state) {
@@ -115,6 +127,21 @@ Result<ToolCallRecord> read_tool_call(const Json& json, const CallParts& parts) 
 
 }  // namespace
 
+void ToldBeside::add(const ToldBeside& other) {
+  turns = std::max(turns, other.turns);
+  revision = std::max(revision, other.revision);
+}
+
+void write_told(JsonWriter& out, const ToldBeside& told) {
+  if (told.turns != 0) out.key("turns").number(told.turns);
+  if (number(told.revision) != 0) out.key("revision").number(number(told.revision));
+}
+
+ToldBeside read_told(JsonReader& in) {
+  return {.turns = static_cast<std::uint64_t>(in.int_or("turns", 0, 0, kLargest)),
+          .revision = Revision{static_cast<std::uint64_t>(in.int_or("revision", 0, 0, kLargest))}};
+}
+
 SessionKey key_of(const Session& session) {
   return {.tenant = session.tenant, .owner = session.owner, .session = session.id};
 }
@@ -132,6 +159,13 @@ Result<Session> read_session_document(std::string_view text) {
   TERTULIA_TRY_AS(Session session, from_json<Session>(*form));
   TERTULIA_TRY(check_place(place_of(key_of(session), kSessionFile), text));
   return session;
+}
+
+std::optional<SessionKey> key_in_session_document(std::string_view text) {
+  const Result<Json> json = parse_json(text, kFormLimits);
+  const JsonObject* const top = json ? json->as_object() : nullptr;
+  const Json* const session = top != nullptr ? top->find("session") : nullptr;
+  return session != nullptr ? key_in(*session, "id") : std::nullopt;
 }
 
 std::string branch_document(const SessionKey& key, const BranchDocument& document) {
@@ -152,7 +186,8 @@ std::string branch_document(const SessionKey& key, const BranchDocument& documen
                          {{"branch", std::move(form)},
                           {"order", document.order},
                           {"revision", number(document.revision)},
-                          {"time_us", micros(document.time)}});
+                          {"time_us", micros(document.time)},
+                          {"turns", document.turns}});
 }
 
 Result<BranchDocument> read_branch_document(const SessionKey& key, std::string_view directory,
@@ -165,6 +200,7 @@ Result<BranchDocument> read_branch_document(const SessionKey& key, std::string_v
   document.order = required_count(in, "order");
   document.revision = Revision{required_count(in, "revision")};
   document.time = time_of(in.required_int("time_us", kSmallest, kLargest));
+  document.turns = static_cast<std::uint64_t>(in.int_or("turns", 0, 0, kLargest));
   TERTULIA_TRY(in.finish());
   Json whole = *form;
   if (JsonObject* object = whole.as_object()) object->set("turns", JsonArray());
@@ -198,8 +234,14 @@ std::string header_line(const SessionKey& key, std::string_view path, const File
     }
     out.end_array();
   }
+  write_told(out, header.told);
   out.end_object();
   return sealed_line(place_of(key, path), std::move(text));
+}
+
+std::optional<SessionKey> key_in_header_line(std::string_view line) {
+  const Result<Json> json = parse_json(line, kFormLimits);
+  return json ? key_in(*json, "session") : std::nullopt;
 }
 
 Result<FileHeader> read_header_line(const SessionKey& key, std::string_view path, std::string_view line) {
@@ -210,6 +252,7 @@ Result<FileHeader> read_header_line(const SessionKey& key, std::string_view path
   const std::string branch = in.required_string("branch");
   header.generation = static_cast<std::uint64_t>(in.int_or("generation", 0, 0, kLargest));
   const JsonArray& heads = in.array_or_empty("heads");
+  header.told = read_told(in);
   TERTULIA_TRY(in.finish());
   if (!branch.empty()) {
     TERTULIA_TRY_AS(header.branch, BranchId::parse(branch));

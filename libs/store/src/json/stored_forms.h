@@ -1,6 +1,7 @@
 // What stands in the files of a session, as JSON (docs/formats/json_store.md shows each).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -23,6 +24,8 @@ std::string session_document(const SessionKey& key, const Session& session);
 // stood.
 Result<Session> read_session_document(std::string_view text);
 SessionKey key_of(const Session& session);
+// Whose it says it is, without looking at its checksum: for whoever can tell otherwise that it is so.
+std::optional<SessionKey> key_in_session_document(std::string_view text);
 
 // branch.json: the branch without its messages.
 struct BranchDocument {
@@ -32,10 +35,26 @@ struct BranchDocument {
   // The commit that wrote this, and its time.
   Revision revision{};
   Time time{};
+  // How many turns of its own it had then: a transcript that has fewer has lost some.
+  std::uint64_t turns = 0;
 };
 std::string branch_document(const SessionKey& key, const BranchDocument& document);
 Result<BranchDocument> read_branch_document(const SessionKey& key, std::string_view directory,
                                             std::string_view text);
+
+// What a file of records tells of other files: they had come so far when it was written, so one that is
+// behind has lost something that was stored.
+struct ToldBeside {
+  // Of a branch's records: how many turns of its own it had.
+  std::uint64_t turns = 0;
+  // Of records of the whole session: its revision.
+  Revision revision{};
+
+  void add(const ToldBeside& other);
+};
+// As members of the object that is being written or read.
+void write_told(JsonWriter& out, const ToldBeside& told);
+ToldBeside read_told(JsonReader& in);
 
 // The first line of each file of lines: whose it is.
 struct FileHeader {
@@ -46,9 +65,13 @@ struct FileHeader {
   std::uint64_t generation = 0;
   // Records only: the newest number that each scope had when the file was written anew.
   std::map<std::string, std::uint64_t> heads;
+  // Records only.
+  ToldBeside told;
 };
 std::string header_line(const SessionKey& key, std::string_view path, const FileHeader& header);
 Result<FileHeader> read_header_line(const SessionKey& key, std::string_view path, std::string_view line);
+// As key_in_session_document.
+std::optional<SessionKey> key_in_header_line(std::string_view line);
 
 // What leads a line of transcript.jsonl, so that a line can be placed without reading all of it.
 struct TurnHead {
@@ -78,6 +101,12 @@ struct TurnLine {
 Result<TurnLine> read_turn_line(const SessionKey& key, std::string_view path, const BranchId& branch,
                                 std::string_view line);
 
+// Those that have files of their own: tool calls stand in their turns.
+inline constexpr std::array kRecordKinds = {
+    RecordKind::kJournal,    RecordKind::kEvent, RecordKind::kEpisode, RecordKind::kReceipt,
+    RecordKind::kCheckpoint, RecordKind::kAsset, RecordKind::kLease,   RecordKind::kSubmission,
+    RecordKind::kQuestion,   RecordKind::kMemory};
+
 // One entry of a file of records.
 struct RecordItem {
   bool is_drop = false;
@@ -92,9 +121,14 @@ struct RecordItem {
 bool stands_outside(const Record& record);
 std::uint32_t asset_checksum(const SessionKey& key, const Record& record, std::string_view payload);
 // All items in one line: they are there together or not at all.
-std::string record_line(const SessionKey& key, std::string_view path, const std::vector<RecordItem>& items);
-// Every item has the stream's kind and branch from the header.
-Result<std::vector<RecordItem>> read_record_line(const SessionKey& key, std::string_view path,
-                                                 const FileHeader& header, std::string_view line);
+struct RecordLine {
+  // Every item has the stream's kind and branch from the header.
+  std::vector<RecordItem> items;
+  ToldBeside told;
+};
+std::string record_line(const SessionKey& key, std::string_view path, const std::vector<RecordItem>& items,
+                        const ToldBeside& told);
+Result<RecordLine> read_record_line(const SessionKey& key, std::string_view path, const FileHeader& header,
+                                    std::string_view line);
 
 }  // namespace tertulia

@@ -125,6 +125,41 @@ Result<std::vector<FoundRecord>> find(Connection& connection, const RecordQuery&
   }
 }
 
+// Session by session, because a page that one of them stands on is damaged: slower, and the others go on.
+Result<std::vector<FoundRecord>> find_beside_damage(Connection& connection, const RecordQuery& query,
+                                                    const std::optional<RecordCursor>& cursor,
+                                                    RecordPage& page) {
+  TERTULIA_TRY_AS(const std::vector<SessionId> sessions, sessions_of(connection, query));
+  std::vector<FoundRecord> all;
+  RecordQuery one = query;
+  one.newest_first = false;
+  one.limit = 1'000;
+  for (const SessionId& session : sessions) {
+    one.session = session;
+    std::optional<RecordCursor> behind;
+    while (true) {
+      Result<std::vector<FoundRecord>> found = find(connection, one, behind);
+      if (!found) {
+        Error error = in_session(std::move(found).error(), {query.tenant, query.owner, session},
+                                 std::string(name_of(query.kind)) + " records");
+        if (!note_damaged(query, session, error, page)) return error;
+        break;
+      }
+      for (FoundRecord& record : *found) {
+        behind = cursor_of(record.stored);
+        if (!cursor || comes_before(query, *cursor, *behind)) all.push_back(std::move(record));
+      }
+      if (found->size() <= one.limit) break;
+    }
+  }
+  std::ranges::sort(all, [&](const FoundRecord& a, const FoundRecord& b) {
+    return comes_before(query, cursor_of(a.stored), cursor_of(b.stored));
+  });
+  if (all.size() > query.limit + 1)
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(query.limit) + 1, all.end());
+  return all;
+}
+
 // The payload of a tool call, from its turn.
 Result<std::string> tool_call_payload(Connection& connection, const DataKey& key, const SessionKey& session,
                                       const Record& record, std::string_view content) {
@@ -169,23 +204,31 @@ Result<RecordPage> read_record_page(Connection& connection, TenantKeys& keys, co
     TERTULIA_TRY_AS(cursor, RecordCursor::parse(query.cursor));
   }
   TERTULIA_TRY(check_session(connection, query));
-  TERTULIA_TRY_AS(std::vector<FoundRecord> found, find(connection, query, cursor));
-  TERTULIA_TRY_AS(const DataKey key, keys.find(connection, query.tenant));
   RecordPage page;
-  const bool more = found.size() > query.limit;
-  if (more) found.pop_back();
+  Result<std::vector<FoundRecord>> all = find(connection, query, cursor);
+  if (!all && query.session.empty() && all.error().code() == ErrorCode::kDamaged) {
+    all = find_beside_damage(connection, query, cursor, page);
+  }
+  if (!all) return std::move(all).error();
+  std::vector<FoundRecord> found = *std::move(all);
+  TERTULIA_TRY_AS(const DataKey key, keys.find(connection, query.tenant));
+  if (found.size() > query.limit) {
+    found.pop_back();
+    page.next = cursor_of(found.back().stored).text();
+  }
   for (FoundRecord& one : found) {
     const SessionKey session{query.tenant, query.owner, one.stored.session};
     Result<void> read = read_payload(connection, key, session, one);
-    if (!read) {
-      const Record& record = one.stored.record;
-      return in_session(
-          std::move(read).error(), session,
-          std::string(name_of(record.stream.kind)) + " record " + std::to_string(record.number));
+    if (read) {
+      page.records.push_back(std::move(one.stored));
+      continue;
     }
-    page.records.push_back(std::move(one.stored));
+    const Record& record = one.stored.record;
+    Error error =
+        in_session(std::move(read).error(), session,
+                   std::string(name_of(record.stream.kind)) + " record " + std::to_string(record.number));
+    if (!note_damaged(query, session.session, error, page)) return error;
   }
-  if (more) page.next = cursor_of(page.records.back()).text();
   return page;
 }
 

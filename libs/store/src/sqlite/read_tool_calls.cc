@@ -11,8 +11,6 @@
 
 namespace tertulia {
 
-namespace {
-
 Result<std::vector<SessionId>> sessions_of(Connection& connection, const RecordQuery& query) {
   if (!query.session.empty()) return std::vector<SessionId>{query.session};
   std::vector<SessionId> sessions;
@@ -25,6 +23,8 @@ Result<std::vector<SessionId>> sessions_of(Connection& connection, const RecordQ
     sessions.push_back(std::move(session));
   }
 }
+
+namespace {
 
 Result<void> find_in_branch(Connection& connection, const StoredSession& session, const SessionKey& key,
                             const BranchId& branch, const RecordQuery& query,
@@ -47,20 +47,28 @@ Result<void> find_in_branch(Connection& connection, const StoredSession& session
   }
 }
 
+Result<void> find_in_session(Connection& connection, TenantKeys& keys, const RecordQuery& query,
+                             const SessionId& name, std::vector<StoredRecord>& found) {
+  const SessionKey key{query.tenant, query.owner, name};
+  TERTULIA_TRY_AS(const StoredSession session, load_existing(connection, keys, key));
+  for (const BranchHead& branch : session.image.branches) {
+    if (query.branch && *query.branch != branch.id) continue;
+    Result<void> read = find_in_branch(connection, session, key, branch.id, query, found);
+    if (!read) return in_session(std::move(read).error(), key, "branch '" + branch.id.text() + "'");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<RecordPage> read_tool_calls(Connection& connection, TenantKeys& keys, const RecordQuery& query) {
   TERTULIA_TRY(check_query(query));
   TERTULIA_TRY_AS(const std::vector<SessionId> sessions, sessions_of(connection, query));
   std::vector<StoredRecord> found;
+  RecordPage page;
   for (const SessionId& name : sessions) {
-    const SessionKey key{query.tenant, query.owner, name};
-    TERTULIA_TRY_AS(const StoredSession session, load_existing(connection, keys, key));
-    for (const BranchHead& branch : session.image.branches) {
-      if (query.branch && *query.branch != branch.id) continue;
-      Result<void> read = find_in_branch(connection, session, key, branch.id, query, found);
-      if (!read) return in_session(std::move(read).error(), key, "branch '" + branch.id.text() + "'");
-    }
+    Result<void> read = find_in_session(connection, keys, query, name, found);
+    if (!read && !note_damaged(query, name, read.error(), page)) return std::move(read).error();
   }
   const auto before = [&](const StoredRecord& a, const StoredRecord& b) {
     return comes_before(query, cursor_of(a), cursor_of(b));
@@ -71,7 +79,6 @@ Result<RecordPage> read_tool_calls(Connection& connection, TenantKeys& keys, con
                   [&](const StoredRecord& one) { return !comes_before(query, behind, cursor_of(one)); });
   }
   std::ranges::sort(found, before);
-  RecordPage page;
   const bool more = found.size() > query.limit;
   if (more) found.resize(query.limit);
   page.records = std::move(found);

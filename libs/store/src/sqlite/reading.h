@@ -31,6 +31,9 @@ Result<SessionState> read_session(Connection& connection, TenantKeys& keys, cons
 Result<std::vector<StoredTurn>> read_turn_range(Connection& connection, TenantKeys& keys,
                                                 const SessionKey& key, const TurnRange& range);
 
+// The sessions that a query is about.
+Result<std::vector<SessionId>> sessions_of(Connection& connection, const RecordQuery& query);
+
 // The derived tool calls must be up to date.
 Result<RecordPage> read_record_page(Connection& connection, TenantKeys& keys, const RecordQuery& query);
 

@@ -162,6 +162,31 @@ void racing(std::vector<StoreCase>& cases) {
     t.expect(!torn, "both branches and the revision belong together at every moment");
     t.expect(t.numbers(Trial::key(), "b").size() == 80, "all was written");
   });
+  add("records that are added and dropped together are seen together", [](Trial& t) {
+    constexpr std::uint64_t kTogether = 20;
+    t.create(Trial::key());
+    const StreamId stream{.kind = RecordKind::kEvent, .branch = main_branch()};
+    std::atomic<bool> writing = true;
+    std::atomic<int> torn = 0;
+    together(3, [&](std::size_t thread) {
+      if (thread == 0) {
+        for (std::uint64_t i = 0; i < 60; ++i) {
+          Note next{.key = Trial::key(), .conditions = {}, .changes = {DropRecords{.stream = stream}}};
+          for (std::uint64_t n = 1; n <= kTogether; ++n) {
+            next.changes.emplace_back(AddRecord{Trial::record(stream, kTogether * i + n)});
+          }
+          if (!note(t.store(), std::move(next))) ++torn;
+        }
+        writing = false;
+        return;
+      }
+      while (writing) {
+        const auto page = read_records(t.store(), Trial::query(Trial::key(), RecordKind::kEvent));
+        if (!page || (!page->records.empty() && page->records.size() != kTogether)) ++torn;
+      }
+    });
+    t.expect(torn == 0, "all of a note or nothing");
+  });
   add("erasing one session does not disturb writers of others", [](Trial& t) {
     for (const char* name : {"a", "b", "c"}) t.create_with_turns(Trial::key(name), 3);
     std::atomic<int> failed = 0;

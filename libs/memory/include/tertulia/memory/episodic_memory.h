@@ -109,6 +109,8 @@ class EpisodicMemory {
   Result<std::vector<RecalledEpisode>> recall(const EpisodeQuery& query);
   // The latest first.
   Result<std::vector<Episode>> list(const TenantId& tenant, const OwnerId& owner);
+  // Sessions whose episodes cannot all be read, because they are damaged: those are missing everywhere else.
+  Result<std::vector<SessionId>> damaged(const TenantId& tenant, const OwnerId& owner);
 
   // It is recalled by its summary from now on, and no longer quoted. kNotFound if there is none.
   Result<void> archive(const SessionKey& key, EpisodeId episode);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,11 @@ struct ErasedMemory {
   std::size_t messages = 0;
   std::size_t summaries = 0;
   std::size_t records = 0;
+  // Sessions that stay, are damaged and cannot be written: they may still hold something that came from what
+  // was erased, until they are erased as well.
+  std::set<SessionId> damaged{};
+  // Not all messages of what was erased could be read: what was remembered from those stays.
+  bool unread = false;
 };
 
 // A message whose words were erased: it keeps its id, its place and its part in a tool group.

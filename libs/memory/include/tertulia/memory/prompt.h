@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,9 +47,14 @@ bool is_prompt_part(const Record& record);
 Result<PromptPart> read_prompt_part(Store& store, const SessionKey& key, const BranchId& branch,
                                     const std::string& hash);
 
-// The texts of prompts that showed an item, in every session of the owner. How many went. Blocks.
-Result<std::size_t> forget_prompt_parts(Store& store, const TenantId& tenant, const OwnerId& owner,
-                                        const std::string& item);
+struct ForgottenParts {
+  std::size_t count = 0;
+  // Sessions that are damaged and cannot be written: what they hold of it stays there until they are erased.
+  std::set<SessionId> damaged{};
+};
+// The texts of prompts that showed an item, in every session of the owner. Blocks.
+Result<ForgottenParts> forget_prompt_parts(Store& store, const TenantId& tenant, const OwnerId& owner,
+                                           const std::string& item);
 
 // The receipts of a turn, or of the latest turn that has any on the branch; in the order of its model calls.
 // kNoTurn if there are none.

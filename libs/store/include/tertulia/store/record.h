@@ -119,6 +119,9 @@ struct RecordPage {
   std::vector<StoredRecord> records;
   // Empty at the end.
   std::string next;
+  // Where the query names no session: those of the owner's of which not everything that was asked for can be
+  // read, because it is damaged. What can be read of them is in the page; verify() says more.
+  std::vector<SessionId> damaged{};
 };
 
 }  // namespace tertulia

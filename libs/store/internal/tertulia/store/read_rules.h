@@ -52,6 +52,10 @@ bool matches(const SessionQuery& query, const SessionSummary& summary);
 // Everything but the session.
 bool matches(const RecordQuery& query, const Record& record);
 
+// A session that the query does not name cannot stop the others: if it is damaged, the page says so and goes
+// on. False for everything else.
+bool note_damaged(const RecordQuery& query, const SessionId& session, const Error& error, RecordPage& page);
+
 SessionSummary summary_of(const Session& session);
 
 // Where a page of sessions ended. In listing order: a later activity is less.
