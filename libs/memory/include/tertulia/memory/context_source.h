@@ -55,8 +55,8 @@ class ContextSource {
   }
 
   // Messages of an owner are about to be erased: what the source keeps that came only from them goes, and
-  // what also came from others no longer names them. How many items that were. kSessionDamaged {sessions, items}
-  // if some could not be reached because these are damaged; the rest is done then. May block.
+  // what also came from others no longer names them. How many items that were. kSessionDamaged {sessions,
+  // items} if some could not be reached because these are damaged; the rest is done then. May block.
   virtual Result<std::size_t> forget_messages(const TenantId& /*tenant*/, const OwnerId& /*owner*/,
                                               std::span<const MessageId> /*messages*/) {
     return 0;

@@ -11,8 +11,8 @@
 // Damage
 //   Each line and file carries a checksum. A line that a crash tore is cut off and reported once, in the log
 //   and by verify(), unless something in the session tells that it had been stored. Everything else that does
-//   not fit is damage: it is never overwritten, its session cannot be written any more, and what stands before
-//   it and beside it can be read.
+//   not fit is damage: it is never overwritten, its session cannot be written any more, and what stands
+//   before it and beside it can be read.
 // Limits
 //   One process for each directory: a second one is refused with the first one's pid. Listing and queries
 //   over all sessions of an owner read each session once after opening. For many sessions take the SQLite

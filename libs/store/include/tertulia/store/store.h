@@ -42,8 +42,8 @@ struct SessionState {
   Session session;
   // In the order in which they were made.
   std::vector<BranchHead> branches;
-  // Where something of it is damaged, if that is known: a branch may then end earlier than it did, and nothing
-  // can be written. Empty: nowhere.
+  // Where something of it is damaged, if that is known: a branch may then end earlier than it did, and
+  // nothing can be written. Empty: nowhere.
   std::string damage{};
 };
 
