@@ -2,7 +2,8 @@
 #
 #   tertulia_layers(base text …)          the order; lowest first
 #   tertulia_layer(text SOURCES … DEPENDS base [PRIVATE_LIBS …] [ALONE sources outside the batches] [QUICK])
-#   tertulia_layer_tests(text [NAME bpe] [SHARDS 2] [HOT] SOURCES … [LIBS …] [ALONE …])      text_tests, or text_bpe_tests; HOT: optimised always
+#   tertulia_layer_tests(text [NAME bpe] [SHARDS 2] [COST 20] [HOT] SOURCES … [LIBS …] [ALONE …])
+#                                         text_tests, or text_bpe_tests; COST: seconds, if many; HOT: optimised always
 
 macro(tertulia_layers)
   set(TERTULIA_LAYERS ${ARGN})
@@ -42,6 +43,8 @@ function(tertulia_layer layer)
     tertulia_batch(${target} ALONE ${arg_ALONE})
     if(arg_QUICK)
       tertulia_quick(${target})
+    else()
+      tertulia_optimised_first(${target})
     endif()
   endif()
   add_library(tertulia::${layer} ALIAS ${target})
@@ -51,17 +54,24 @@ function(tertulia_layer layer)
     target_link_libraries(${target} ${scope} tertulia::${dependency})
   endforeach()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${layer} OUTPUT_NAME tertulia_${layer})
-  if(TERTULIA_DEVELOPER)
-    # Each public header compiles on its own: target all_verify_interface_header_sets.
-    set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
-  endif()
+endfunction()
+
+# Target public_headers: each compiles on its own, with no more than its layer may include.
+function(tertulia_public_headers)
+  set(layers "")
+  foreach(layer IN LISTS TERTULIA_LAYERS)
+    list(APPEND layers "${layer}=$<JOIN:$<TARGET_PROPERTY:tertulia_${layer},INTERFACE_INCLUDE_DIRECTORIES>,:>")
+  endforeach()
+  add_custom_target(public_headers
+    COMMAND node "${PROJECT_SOURCE_DIR}/scripts/headers.mjs" "${PROJECT_BINARY_DIR}/headers" "${CMAKE_CXX_COMPILER}" ${layers}
+    COMMENT "Compiling each public header on its own" USES_TERMINAL VERBATIM)
 endfunction()
 
 function(tertulia_layer_tests layer)
   if(NOT TERTULIA_DEVELOPER OR TERTULIA_API_ONLY)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "NAME;SHARDS" "SOURCES;LIBS;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "HOT" "NAME;SHARDS;COST" "SOURCES;LIBS;ALONE")
   find_package(GTest REQUIRED)
   set(target ${layer}_tests)
   if(arg_NAME)
@@ -76,16 +86,19 @@ function(tertulia_layer_tests layer)
   endif()
   # One process for all tests of a program: starting one for each of thousands would cost more than the tests.
   # A program that runs long beside the others is split into shards, so that no core waits for it.
+  if(NOT arg_COST)
+    set(arg_COST 0)
+  endif()
   set(environment "TERTULIA_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   if(NOT arg_SHARDS)
     add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
-    set_tests_properties(${target} PROPERTIES TIMEOUT 900 ENVIRONMENT "${environment}")
+    set_tests_properties(${target} PROPERTIES TIMEOUT 900 COST ${arg_COST} ENVIRONMENT "${environment}")
     return()
   endif()
   math(EXPR last "${arg_SHARDS} - 1")
   foreach(shard RANGE ${last})
     add_test(NAME ${target}.${shard} COMMAND ${target} --gtest_brief=1)
-    set_tests_properties(${target}.${shard} PROPERTIES TIMEOUT 900
+    set_tests_properties(${target}.${shard} PROPERTIES TIMEOUT 900 COST ${arg_COST}
       ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}")
   endforeach()
 endfunction()

@@ -76,6 +76,14 @@ function(tertulia_quick target)
   endif()
 endfunction()
 
+# Of a template or an inline function that several objects have, a linker keeps the one it sees first. A library that is
+# optimised stands before the objects that are not, or it would run with theirs: stores were half as fast in their tests.
+function(tertulia_optimised_first target)
+  if(TERTULIA_QUICK)
+    target_link_options(${target} INTERFACE $<BUILD_INTERFACE:$<TARGET_FILE:${target}>>)
+  endif()
+endfunction()
+
 find_program(TERTULIA_MOLD mold)
 if(TERTULIA_MOLD AND PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(-fuse-ld=mold)

@@ -53,16 +53,58 @@ fi
 
 say() { printf '%s\n' "$*"; }
 
+log_of() { printf '%s/%s.log' "$LOGS" "${1//[^A-Za-z0-9]/-}"; }
+
 # step NAME COMMAND…: runs it with its output in build/logs/NAME.log, shows how long it takes, and on failure the
 # end of that log. On a terminal the last line of the log stands beside the name while it runs.
 step() {
   local name=$1 start=$SECONDS log pid rc=0
   shift
   mkdir -p "$LOGS"
-  log=$LOGS/${name//[^A-Za-z0-9]/-}.log
-  printf '%s%-34s%s' "$BOLD" "$name" "$PLAIN"
+  log=$(log_of "$name")
   "$@" >"$log" 2>&1 </dev/null &
-  pid=$!
+  watch $! "$name" || rc=$?
+  outcome "$rc" "$name" "$((SECONDS - start))"
+}
+
+# beside NAME COMMAND…: starts a step that uses what the others leave of the cores. `await NAME` shows how it ended.
+declare -A BESIDE=()
+beside() {
+  local name=$1 log
+  shift
+  mkdir -p "$LOGS"
+  log=$(log_of "$name")
+  [ "${#BESIDE[@]}" -gt 0 ] || at_exit stop_besides
+  # A session of its own, so that all of it can be stopped.
+  setsid nice -n 15 bash -c 'source scripts/lib.sh; "$@"; printf "%d\n" "$SECONDS" >"$0.seconds"' "$log" "$@" >"$log" 2>&1 </dev/null &
+  BESIDE[$name]=$!
+}
+
+await() {
+  local name=$1 log rc=0
+  log=$(log_of "$name")
+  watch "${BESIDE[$name]}" "$name" || rc=$?
+  unset "BESIDE[$name]"
+  outcome "$rc" "$name" "$(cat "$log.seconds" 2>/dev/null || true)" ', beside the others'
+}
+
+stop_besides() {
+  local pid
+  for pid in "${BESIDE[@]}"; do kill -- "-$pid" 2>/dev/null || true; done
+}
+
+# at_exit COMMAND…: when the script ends, however it does. The last stands first; $rc is what the script ends with.
+AT_EXIT=:
+at_exit() {
+  AT_EXIT="$*; $AT_EXIT"
+  trap 'rc=$?; eval "$AT_EXIT"' EXIT
+}
+
+# watch PID NAME: until it ends.
+watch() {
+  local pid=$1 name=$2 log
+  log=$(log_of "$name")
+  printf '%s%-34s%s' "$BOLD" "$name" "$PLAIN"
   if [ -t 1 ]; then
     while kill -0 "$pid" 2>/dev/null; do
       printf '\r%s%-34s%s%s%-60.60s%s' "$BOLD" "$name" "$PLAIN" "$DIM" "$(tail -n 1 "$log" 2>/dev/null | tr -d '\r\t\033')" "$PLAIN"
@@ -70,11 +112,17 @@ step() {
     done
     printf '\r%s%-34s%s%-60s\r%s%-34s%s' "$BOLD" "$name" "$PLAIN" '' "$BOLD" "$name" "$PLAIN"
   fi
-  wait "$pid" || rc=$?
+  wait "$pid"
+}
+
+# outcome RC NAME SECONDS [REMARK]
+outcome() {
+  local rc=$1 log
   if [ "$rc" -eq 0 ]; then
-    printf '%sok%s  %3d s\n' "$GREEN" "$PLAIN" $((SECONDS - start))
+    printf '%sok%s  %3d s%s\n' "$GREEN" "$PLAIN" "$3" "${4:-}"
     return 0
   fi
+  log=$(log_of "$2")
   printf '%sfailed%s (exit %d, whole output in %s)\n' "$RED" "$PLAIN" "$rc" "$log"
   tail -n 60 "$log" | sed 's/^/    /'
   return "$rc"

@@ -18,23 +18,39 @@ const graphs = {
     .addEdge('a', END).addEdge('b', END).addEdge('c', END).compile({ checkpointer: saver }),
 };
 
-let thread = 0;
-const run = (graph) => graph.invoke({ messages: [new HumanMessage('m'.repeat(200))] },
-  { configurable: { thread_id: `t${thread++}` }, durability: 'sync' });
+let threads = 0;
+const run = (graph, thread) => graph.invoke({ messages: [new HumanMessage('m'.repeat(200))] },
+  { configurable: { thread_id: thread ?? `t${threads++}` }, durability: 'sync' });
 const print = (measure, value) => console.log(JSON.stringify({ rival: 'langgraph', measure, value, unit: '1/s' }));
 
-async function rate(graph, atOnce, each) {
+// Each of those that run at once has a thread of its own, if they are given; else each run begins one.
+async function rate(graph, atOnce, each, conversations) {
   const start = performance.now();
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    for (let i = 0; i < each; i++) await run(graph);
+  await Promise.all(Array.from({ length: atOnce }, async (_, place) => {
+    for (let i = 0; i < each; i++) await run(graph, conversations?.[place]);
   }));
   return (atOnce * each) / ((performance.now() - start) / 1000);
 }
 
+// Threads in which 50 runs have taken place.
+async function fill(name, graph) {
+  const messages = [];
+  for (let i = 0; i < 50; i++) {
+    messages.push(new HumanMessage('m'.repeat(200)), ...['a', 'b', 'c'].map((author) => new AIMessage({ content: answer, name: author })));
+  }
+  const conversations = Array.from({ length: 64 }, (_, place) => `${name}-${place}`);
+  for (const thread_id of conversations) await graph.updateState({ configurable: { thread_id } }, { messages }, 'c');
+  return conversations;
+}
+
 for (const [name, graph] of Object.entries(graphs)) {
-  await run(graph);
-  print(`${name}_runs_per_second`, await rate(graph, 1, 20));
-  print(`${name}_runs_per_second_64`, await rate(graph, 64, 2));
+  // Warm: a first run costs its compiler more than the others together.
+  for (let i = 0; i < 60; i++) await run(graph);
+  print(`${name}_runs_per_second`, await rate(graph, 1, 60));
+  print(`${name}_runs_per_second_64`, await rate(graph, 64, 3));
+  const conversations = await fill(name, graph);
+  print(`${name}_runs_per_second_in_a_conversation`, await rate(graph, 1, 20, conversations));
+  print(`${name}_runs_per_second_in_a_conversation_64`, await rate(graph, 64, 1, conversations));
 }
 saver.db.close();
 fs.rmSync(dir, { recursive: true, force: true });

@@ -7,14 +7,16 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 
 const bin = resolve(process.argv[2]);
 const wanted = process.argv.slice(3);
 const folder = mkdtempSync(join(tmpdir(), 'tertulia-bench-'));
 const ended = [];
 const figure = (name, value, unit, goal = '', against = '') => console.log(JSON.stringify({ figure: name, value, unit, goal, against }));
+const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const lines = (child) => createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 
@@ -32,17 +34,22 @@ async function startServer({ data = join(folder, 'data'), config = '' } = {}) {
   return { url, port: Number(new URL(url).port), pid: child.pid, ms, kill };
 }
 
-function startNginx(body) {
-  const port = 20000 + (process.pid % 20000);
-  mkdirSync(join(folder, 'www'));
-  writeFileSync(join(folder, 'www/file'), body);
-  writeFileSync(join(folder, 'nginx.conf'), `worker_processes 2; daemon off; pid ${folder}/nginx.pid; error_log /dev/null;
+let nginxes = 0;
+async function startNginx(body, workers) {
+  nginxes += 1;
+  const [home, port] = [join(folder, `nginx${nginxes}`), 20000 + ((process.pid + nginxes) % 20000)];
+  mkdirSync(join(home, 'www'), { recursive: true });
+  writeFileSync(join(home, 'www/file'), body);
+  writeFileSync(join(home, 'nginx.conf'), `worker_processes ${workers}; daemon off; pid ${home}/nginx.pid; error_log /dev/null;
 events { worker_connections 1024; }
-http { access_log off; client_body_temp_path ${folder}/b; proxy_temp_path ${folder}/p; fastcgi_temp_path ${folder}/f; uwsgi_temp_path ${folder}/u; scgi_temp_path ${folder}/s;
-server { listen 127.0.0.1:${port} reuseport; keepalive_requests 100000000; location / { root ${folder}/www; default_type application/json; } } }`);
-  const child = spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-p', folder], { stdio: 'ignore' });
+http { access_log off; client_body_temp_path ${home}/b; proxy_temp_path ${home}/p; fastcgi_temp_path ${home}/f; uwsgi_temp_path ${home}/u; scgi_temp_path ${home}/s;
+server { listen 127.0.0.1:${port} reuseport; keepalive_requests 100000000; location / { root ${home}/www; default_type application/json; } } }`);
+  const child = spawn('nginx', ['-c', join(home, 'nginx.conf'), '-p', home], { stdio: 'ignore' });
   ended.push(() => child.kill());
-  return `http://127.0.0.1:${port}/file`;
+  await sleep(500);
+  // What works are its children.
+  const pids = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number);
+  return { name: 'nginx', url: `http://127.0.0.1:${port}/file`, pids };
 }
 
 function startNode(body) {
@@ -50,17 +57,41 @@ function startNode(body) {
     .listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
   const child = spawn(process.execPath, ['-e', code]);
   ended.push(() => child.kill());
-  return new Promise((done) => child.stdout.once('data', (port) => done({ url: `http://127.0.0.1:${Number(port)}/`, pid: child.pid })));
+  return new Promise((done) => child.stdout.once('data', (port) => done({ name: 'Node', url: `http://127.0.0.1:${Number(port)}/`, pids: [child.pid] })));
 }
 
-// wrk beside this process, which goes on meanwhile.
-async function wrk(url, { connections = 32, seconds = 3 } = {}) {
-  const child = spawn('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', url]);
+// wrk beside this process, which goes on meanwhile. `depth` requests are under way on each connection.
+async function wrk(url, { connections = 32, seconds = 3, depth = 1 } = {}) {
+  const script = depth > 1 ? ['-s', join(dirname(fileURLToPath(import.meta.url)), 'pipeline.lua')] : [];
+  const child = spawn('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', ...script, url, ...(depth > 1 ? ['--', String(depth)] : [])]);
   let text = '';
+  let busy = 0;
   child.stdout.on('data', (part) => (text += part));
+  const looked = setTimeout(() => (busy = workOf(child.pid) / (seconds * 900_000)), seconds * 900);
   await new Promise((done) => child.on('close', done));
+  clearTimeout(looked);
   const p99 = /99%\s+([\d.]+)(us|ms|s)/.exec(text);
-  return { rate: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)[1]), p99: Number(p99[1]) * { us: 0.001, ms: 1, s: 1000 }[p99[2]] };
+  return {
+    rate: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)[1]),
+    requests: Number(/(\d+) requests in/.exec(text)[1]),
+    busy,
+    p99: Number(p99[1]) * { us: 0.001, ms: 1, s: 1000 }[p99[2]],
+  };
+}
+
+// The best of some rounds, in turns: requests a second, how full wrk's core was then, and what one request takes of its server's
+// processor time, in microseconds.
+async function besides(servers, options) {
+  const best = servers.map(() => ({ rate: 0, work: Infinity }));
+  for (let round = 0; round < 3; round += 1) {
+    for (const [i, { url, pids }] of servers.entries()) {
+      const before = sum(pids.map(workOf));
+      const { rate, requests, busy } = await wrk(url, options);
+      if (rate > best[i].rate) Object.assign(best[i], { rate, busy });
+      best[i].work = Math.min(best[i].work, (sum(pids.map(workOf)) - before) / requests);
+    }
+  }
+  return best;
 }
 
 // Everything that belongs to a process and nobody else, in bytes.
@@ -109,30 +140,38 @@ async function readStreams(server, count, seconds, paths) {
   return { open, rest: async () => JSON.parse((await out.next()).value), close: () => child.stdin.end() };
 }
 
+const beside = (ours, other) => `${Math.round(ours.rate)} and ${Math.round(other.rate)} 1/s; wrk's one core was ${Math.round(100 * ours.busy)} and ${Math.round(100 * other.busy)} % full`;
+
+// Two threads of ours and two workers of nginx on two cores, beside Node's one.
+async function asUsual(servers) {
+  const [ours, node, nginx] = await besides(servers);
+  figure('small GET', ours.rate, '1/s', '', 'two threads, nginx has two workers, Node one thread');
+  figure('small GET ÷ nginx', ours.rate / nginx.rate, 'ratio', '>= 0.6', `a file of the same size: ${beside(ours, nginx)}`);
+  figure('small GET ÷ Node http', ours.rate / node.rate, 'ratio', '>= 2', beside(ours, node));
+}
+
+// One thread each, as Node's http has: what a request takes of the server, whatever wrk can do; and many under way on each
+// connection, which is little work for wrk.
+async function oneThreadEach(servers) {
+  const [ours, node, nginx] = await besides(servers, { connections: 64 });
+  const both = (other) => `processor time of the server, one thread: ${ours.work.toFixed(1)} and ${other.work.toFixed(1)} us`;
+  figure('work of a small GET: Node http ÷ ours', node.work / ours.work, 'ratio', '>= 2', both(node));
+  figure('work of a small GET: nginx ÷ ours', nginx.work / ours.work, 'ratio', '>= 0.6', both(nginx));
+  const [deep, deepNode, deepNginx] = await besides(servers, { connections: 64, depth: 16 });
+  figure('small GETs, 16 under way, ÷ Node http', deep.rate / deepNode.rate, 'ratio', '', `one thread each: ${beside(deep, deepNode)}`);
+  figure('small GETs, 16 under way, ÷ nginx', deep.rate / deepNginx.rate, 'ratio', '', `one thread each: ${beside(deep, deepNginx)}`);
+}
+
 const measures = {
   async requests() {
-    const server = await startServer();
     const body = '{"status":"ok"}';
     const node = await startNode(body);
-    const urls = [`${server.url}/health`, node.url, startNginx(body)];
-    await sleep(500);
-    const best = urls.map(() => 0);
-    const work = [Infinity, Infinity];
-    for (let round = 0; round < 3; round += 1) {
-      for (const [i, url] of urls.entries()) {
-        const pid = [server.pid, node.pid][i];
-        const before = pid ? workOf(pid) : 0;
-        const { rate } = await wrk(url);
-        best[i] = Math.max(best[i], rate);
-        if (pid) work[i] = Math.min(work[i], (workOf(pid) - before) / (rate * 3));
-      }
+    for (const threads of [2, 1]) {
+      const server = await startServer({ config: `[server]\nthreads = ${threads}\n` });
+      const servers = [{ url: `${server.url}/health`, pids: [server.pid] }, node, await startNginx(body, threads)];
+      await (threads === 2 ? asUsual(servers) : oneThreadEach(servers));
+      await server.kill();
     }
-    const [ours, nodes, nginxs] = best;
-    figure('small GET', ours, '1/s');
-    figure('small GET ÷ Node http', ours / nodes, 'ratio', '>= 2', `Node: ${Math.round(nodes)} 1/s`);
-    figure('work of a small GET: Node http ÷ ours', work[1] / work[0], 'ratio', '', `processor time of the server: ${work[0].toFixed(1)} us, Node ${work[1].toFixed(1)} us; where wrk, which has one core, is what bounds the rates`);
-    figure('small GET ÷ nginx', ours / nginxs, 'ratio', '>= 0.6', `nginx, a file of the same size: ${Math.round(nginxs)} 1/s`);
-    await server.kill();
   },
 
   async turn() {

@@ -29,15 +29,15 @@ try {
   const theirs = Object.fromEntries(lines(['node', path.join(root, 'bench/rivals/langgraph_workflow.mjs')]).map((line) => [line.measure, line.value]));
   const after = Object.fromEntries(lines([path.join(bin, 'bench_workflow'), '--rates']).map((line) => [line.figure, line.value]));
   for (const { figure, value, unit, goal, against } of before) {
-    const [, kind, many] = /^workflow\.runs_per_second_([a-z]+)(_64)?$/.exec(figure) ?? [];
+    const [, kind, where = '', many = ''] = /^workflow\.runs_per_second_(sequential|concurrent)(_in_a_conversation)?(_64)?$/.exec(figure) ?? [];
     if (!kind) {
       print(figure, value, unit, goal, against);
       continue;
     }
     const mean = (value + after[figure]) / 2;
-    const rival = theirs[`${kind}_runs_per_second${many ?? ''}`];
+    const rival = theirs[`${kind}_runs_per_second${where}${many}`];
     print(figure, mean, unit, '', against);
-    print(`workflow.${kind}${many ?? ''}_langgraph`, mean / rival, 'times', many ? '>= 50' : '>= 8', `LangGraph.js: ${short(rival)}, ours ${short(mean)}`);
+    print(`workflow.${kind}${where}${many}_langgraph`, mean / rival, 'times', many ? '>= 50' : '>= 8', `LangGraph.js: ${short(rival)}, ours ${short(mean)}`);
   }
 } finally {
   fs.rmSync(work, { recursive: true, force: true });

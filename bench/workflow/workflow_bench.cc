@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "tertulia/store/memory_store.h"
+#include "tertulia/store/session_store.h"
 #include "tertulia/store/sqlite_store.h"
 #include "tertulia/workflow/concurrent.h"
 #include "tertulia/workflow/sequential.h"
@@ -80,8 +81,34 @@ Workflow concurrent() {
   return ConcurrentBuilder().add(agent("a")).add(agent("b")).add(agent("c")).build().value();
 }
 
-double runs_per_second(const Path& directory, const Workflow& workflow, std::size_t at_once,
-                       std::size_t each) {
+// A conversation in which so many runs of three agents have taken place.
+void fill(Store& store, const std::string& session, std::size_t runs) {
+  SessionStore sessions(store, real_env().clock());
+  const SessionId id = SessionId::parse(session).value();
+  Revision revision = sessions.load_session_and_branch(id).value().session.revision;
+  UuidMaker uuids(real_env().clock(), real_env().random());
+  for (std::size_t i = 0; i < runs; ++i) {
+    std::vector<Message> said;
+    const auto say = [&](Role role, const char* author, std::size_t bytes) {
+      const std::string text(bytes, 'a');
+      said.push_back(Message::make({.id = MessageId(uuids.make()),
+                                    .role = role,
+                                    .author = author,
+                                    .tokens = Tokens{bytes / 4},
+                                    .counted = Counted::kEstimate,
+                                    .parts = {Part::text_of(text)}})
+                         .value());
+    };
+    say(Role::kUser, "", 200);
+    for (const char* author : {"a", "b", "c"}) say(Role::kAssistant, author, 400);
+    Turn turn = Turn::from_messages(TurnId(uuids.make()), std::move(said)).value();
+    revision = sessions.append_turn(id, revision, {.branch = main_branch(), .turn = std::move(turn)}).value();
+  }
+}
+
+// With runs `before`, in 64 conversations that so many have taken place in; else each run begins one.
+double runs_per_second(const Path& directory, const Workflow& workflow, std::size_t at_once, std::size_t each,
+                       std::size_t before) {
   std::filesystem::remove_all(directory);
   double rate = 0;
   {
@@ -89,11 +116,19 @@ double runs_per_second(const Path& directory, const Workflow& workflow, std::siz
     auto engine = Engine::open({.store = store}).value();
     auto workflows = WorkflowEngine::open({.engine = engine}).value();
     const std::string message(200, 'm');
+    std::vector<std::string> sessions(64);
+    for (std::size_t i = 0; before > 0 && i < sessions.size(); ++i) {
+      sessions[i] = "s" + std::to_string(i);
+      fill(*store, sessions[i], before);
+    }
     const auto start = SteadyClock::now();
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < at_once; ++i) {
-      threads.emplace_back([&] {
-        for (std::size_t n = 0; n < each; ++n) workflows->run(workflow, message).result().value();
+      threads.emplace_back([&, i] {
+        for (std::size_t n = 0; n < each; ++n) {
+          const std::string& session = sessions[(i + n * at_once) % sessions.size()];
+          workflows->run(workflow, message, {.session = session}).result().value();
+        }
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -208,9 +243,13 @@ int main(int argc, char** argv) {
   for (const auto& [name, workflow] :
        {std::pair{"sequential", sequential()}, std::pair{"concurrent", concurrent()}}) {
     const std::string figure = std::string("workflow.runs_per_second_") + name;
-    print_figure(figure, runs_per_second(directory, workflow, 1, 200), "1/s", "", "3 agents, one at a time");
-    print_figure(figure + "_64", runs_per_second(directory, workflow, 64, 30), "1/s", "",
-                 "3 agents, 64 at once");
+    for (const std::size_t before : {std::size_t{0}, std::size_t{50}}) {
+      const std::string where = before == 0 ? "" : "_in_a_conversation";
+      print_figure(figure + where, runs_per_second(directory, workflow, 1, 320, before), "1/s", "",
+                   "3 agents, one at a time");
+      print_figure(figure + where + "_64", runs_per_second(directory, workflow, 64, 20, before), "1/s", "",
+                   "3 agents, 64 at once");
+    }
   }
   if (rates_only) return 0;
   superstep_overhead();

@@ -43,6 +43,7 @@ test('Each thing that is not HTTP has its name', async () => {
     [get('GET /health HTTP/1.1', 'Host: other'), 400, 'bad_header'],
     [get('GET /health HTTP/1.1', 'Bad Name: x'), 400, 'bad_header'],
     [get('GET /health HTTP/1.1', 'X: a\x00b'), 400, 'bad_header'],
+    [get('GET /health HTTP/1.1', 'X: a', ' b'), 400, 'bad_header'],
     [get('GET /health HTTP/1.1', `X: ${'a'.repeat(17000)}`), 431, 'headers_too_large'],
     [get('GET /health HTTP/1.1', ...Array.from({ length: 70 }, (_, i) => `X-${i}: 1`)), 431, 'headers_too_large'],
     [get('POST /api/v1/turns HTTP/1.1', 'Content-Length: 3', 'Content-Length: 4') + '{}', 400, 'ambiguous_length'],

@@ -1,8 +1,6 @@
 #include "core/api_service.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <exception>
 #include <new>
 #include <utility>
@@ -77,6 +75,7 @@ class ApiExchange final : public Exchange, public std::enable_shared_from_this<A
 
   std::optional<Reply> admit(const Request& request) override;
   std::uint64_t body_limit() const override { return match_.route->body_limit; }
+  std::optional<Reply> answer_now(Request& request) override;
   void answer(Request& request, std::function<void(Reply)> done) override;
   std::string body_of(const Problem& problem) const override;
   void add_headers(std::string& head) const override;
@@ -85,12 +84,15 @@ class ApiExchange final : public Exchange, public std::enable_shared_from_this<A
 
  private:
   std::optional<Reply> preflight(const Request& request);
+  Call call_for(Request& request);
+  // The answer to a request whose handler has thrown; within the catch.
+  Reply mishap() const;
   Reply counted(Reply reply);
 
   ApiService& service_;
   const Peer& peer_;
   const Instant begun_;
-  const std::string id_;
+  const RequestId id_;
   Match match_;
   Principal principal_;
   // Of a page that may read the answer.
@@ -157,28 +159,42 @@ std::optional<Reply> ApiExchange::admit(const Request& request) {
   return check_body(route, request);
 }
 
+Call ApiExchange::call_for(Request& request) {
+  Call call(service_.services_for(principal_), request, peer_);
+  call.principal = principal_;
+  call.parameters = match_.parameters;
+  call.request_id = id_;
+  return call;
+}
+
+Reply ApiExchange::mishap() const {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return Reply::refused(Problem::of(Error(ErrorCode::kStorageFull, "the server is out of memory")));
+  } catch (const std::exception& problem) {
+    return internal_error(service_.services_.log, id_.view(), problem.what());
+  }
+}
+
+std::optional<Reply> ApiExchange::answer_now(Request& request) {
+  const Route& route = *match_.route;
+  if (route.here == nullptr) return std::nullopt;
+  const TraceScope scope(trace_);
+  try {
+    Call call = call_for(request);
+    return counted(reply_of(route.here(call)));
+  } catch (...) {
+    return mishap();
+  }
+}
+
 void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
-  auto call = std::make_shared<Call>(service_.services_for(principal_), request, peer_);
-  call->principal = principal_;
-  call->parameters = match_.parameters;
-  call->request_id = id_;
-  const auto guarded = [self = shared_from_this(), call, done](const auto& work) {
+  const auto call = std::make_shared<Call>(call_for(request));
+  const Route& route = *match_.route;
+  const auto work = [self = shared_from_this(), call, done, &route] {
     const TraceScope scope(self->trace_);
     try {
-      work();
-    } catch (const std::bad_alloc&) {
-      done(Reply::refused(Problem::of(Error(ErrorCode::kStorageFull, "the server is out of memory"))));
-    } catch (const std::exception& problem) {
-      done(internal_error(self->service_.services_.log, self->id_, problem.what()));
-    }
-  };
-  const Route& route = *match_.route;
-  if (route.here != nullptr) {
-    guarded([&] { done(counted(reply_of(route.here(*call)))); });
-    return;
-  }
-  const auto work = [self = shared_from_this(), call, guarded, done, &route] {
-    guarded([&] {
       if (route.pool != nullptr) {
         done(self->counted(reply_of(route.pool(*call))));
       } else {
@@ -186,7 +202,9 @@ void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
           done(self->counted(reply_of(std::move(reply))));
         });
       }
-    });
+    } catch (...) {
+      done(self->mishap());
+    }
   };
   if (route.is_quick != nullptr && route.is_quick(request)) return work();
   if (Result<void> posted = service_.services_.pool.post(work); !posted) {
@@ -207,12 +225,13 @@ Reply ApiExchange::counted(Reply reply) {
 }
 
 std::string ApiExchange::body_of(const Problem& problem) const {
-  return match_.group == nullptr ? native_body(problem, id_) : match_.group->error_body(problem, id_);
+  return match_.group == nullptr ? native_body(problem, id_.view())
+                                 : match_.group->error_body(problem, id_.view());
 }
 
 void ApiExchange::add_headers(std::string& head) const {
-  head.append("Tertulia-Request: ").append(id_).append("\r\n");
   head.append("X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n");
+  head.append("Tertulia-Request: ").append(id_.view()).append("\r\n");
   if (peer_.encrypted) head.append("Strict-Transport-Security: max-age=31536000\r\n");
   if (!origin_.empty()) {
     head.append("Access-Control-Allow-Origin: ").append(origin_).append("\r\nVary: Origin\r\n");
@@ -231,7 +250,7 @@ void ApiExchange::ended(int status, std::uint64_t bytes_sent) {
   const Duration took = services.env.clock().instant() - begun_;
   services.metrics.request_ended(status, took, bytes_sent);
   const std::string_view route = match_.route == nullptr ? std::string_view("-") : match_.route->pattern;
-  services.log.info("request", {{"request", id_},
+  services.log.info("request", {{"request", id_.view()},
                                 {"method", match_.route == nullptr ? "-" : name_of(match_.route->method)},
                                 {"route", route},
                                 {"status", status},
@@ -240,7 +259,7 @@ void ApiExchange::ended(int status, std::uint64_t bytes_sent) {
                                 {"tenant", principal_.tenant},
                                 {"key", principal_.key}});
   if (service_.on_ended_) {
-    service_.on_ended_({principal_, match_.route, match_.parameters, id_, status, took, trace_});
+    service_.on_ended_({principal_, match_.route, match_.parameters, id_.view(), status, took, trace_});
   }
 }
 
@@ -251,13 +270,8 @@ ApiService::ApiService(Services& services, const Router& router, Gatekeeper& gat
   id_prefix_ = services_.ids().make().text().substr(0, 10) + "-";
 }
 
-std::string ApiService::next_request_id() {
-  std::array<char, 20> digits{};
-  const std::uint64_t number = requests_.fetch_add(1, std::memory_order_relaxed) + 1;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  std::string id = id_prefix_;
-  id.append(digits.data(), end);
-  return id;
+RequestId ApiService::next_request_id() {
+  return {id_prefix_, requests_.fetch_add(1, std::memory_order_relaxed) + 1};
 }
 
 Result<void> ApiService::check_spending(const Principal& principal) const {

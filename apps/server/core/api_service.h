@@ -12,6 +12,7 @@
 #include "tertulia/base/thread_annotations.h"
 
 #include "core/gatekeeper.h"
+#include "core/request_id.h"
 #include "core/router.h"
 #include "core/services.h"
 #include "core/spending.h"
@@ -70,7 +71,7 @@ class ApiService : public Service {
  private:
   friend class ApiExchange;
 
-  std::string next_request_id();
+  RequestId next_request_id();
   // kLimitReached if the key has used up what it may.
   Result<void> check_spending(const Principal& principal) const;
   // What the handlers of its requests work with: the agents of a key with limits count what they use.

@@ -12,6 +12,7 @@
 #include "tertulia/store/session_key.h"
 
 #include "core/principal.h"
+#include "core/request_id.h"
 #include "core/router.h"
 #include "core/services.h"
 #include "host/iso_time.h"
@@ -31,7 +32,7 @@ class Call {
   const Peer& peer;
   Principal principal;
   PathParameters parameters;
-  std::string request_id;
+  RequestId request_id;
 
   // A parameter of the path. It must be one of the route's.
   const std::string& parameter(std::string_view name) const;

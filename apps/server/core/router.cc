@@ -45,6 +45,13 @@ bool answers(const Route& route, Method method) {
   return route.method == method || (route.method == Method::kGet && method == Method::kHead);
 }
 
+std::string methods_of(const std::vector<const Route*>& routes) {
+  std::string methods;
+  for (const Route* route : routes)
+    methods.append(methods.empty() ? "" : ", ").append(name_of(route->method));
+  return methods;
+}
+
 }  // namespace
 
 Router::Router() : root_(std::make_unique<Node>()) {}
@@ -98,14 +105,15 @@ Match Router::find(Method method, std::string_view path) const {
   match.group = group_of(path);
   if (!path.starts_with('/')) return match;
   const Node* node = node_at(path);
-  if (node != nullptr) {
+  const bool known = node != nullptr && !node->routes.empty();
+  if (known) {
     for (const Route* route : node->routes) {
-      match.allowed.append(match.allowed.empty() ? "" : ", ").append(name_of(route->method));
       if (answers(*route, method)) match.route = route;
     }
+    if (match.route == nullptr) match.allowed = methods_of(node->routes);
   }
   const bool below_an_api = match.group != nullptr && match.group->prefix != "/";
-  if (match.allowed.empty() && fallback_ != nullptr && answers(*fallback_, method) && !below_an_api) {
+  if (!known && fallback_ != nullptr && answers(*fallback_, method) && !below_an_api) {
     match.route = fallback_;
     return match;
   }

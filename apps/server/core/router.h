@@ -20,7 +20,8 @@ struct Match {
   // The form of errors for this path.
   const RouteGroup* group = nullptr;
   PathParameters parameters;
-  // "GET, POST": what stands at this path. Empty: there is no such path.
+  // Of a path that has no route for this method: "GET, POST", those it has one for. Empty: there is no such
+  // path.
   std::string allowed;
   // A segment was not well-formed.
   bool bad_path = false;

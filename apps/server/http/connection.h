@@ -4,7 +4,8 @@
 //   A head must be complete 10 s after its first byte, a body keep up 1 KiB/s, an idle connection ends after
 //   60 s, and a reader that takes nothing for 30 s is cut. The loop's sweep notices.
 // Pipelining
-//   A client may send further requests early; they are answered in order, one at a time.
+//   A client may send further requests early; they are answered in order, one at a time. Short answers to
+//   those that came together are collected and written as one, before anything is waited for.
 // Closing
 //   After a refusal that leaves unread bytes behind, the connection reads on for a moment before it closes,
 //   so that the client gets to see the answer instead of a reset.
@@ -22,10 +23,8 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include "http/loop.h"
+#include "http/read_buffer.h"
 #include "http/request_reader.h"
 #include "http/service.h"
 #include "http/socket_session.h"
@@ -53,9 +52,12 @@ class Letter final : public Delivery, public std::enable_shared_from_this<Letter
   // to end.
   void send(T value, std::shared_ptr<Connection> keep = nullptr) {
     value_ = std::move(value);
-    // A connection that is awake has just asked for it, and looks.
-    here_ = is_asking();
-    if (here_) return;
+    // A connection that is awake has just asked for it, and looks. From another thread not even that is said:
+    // it is the loop's.
+    if (is_asking()) {
+      here_ = true;
+      return;
+    }
     keep_ = std::move(keep);
     loop_->deliver(this->shared_from_this());
   }
@@ -97,19 +99,52 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   bool awake() const { return !sleeper_; }
 
  private:
-  enum class Read : std::uint8_t { kRequest, kEnd, kRefused };
+  enum class Read : std::uint8_t { kRequest, kMore, kEnd, kRefused };
   // How long, and how much, is read of a client behind the last answer before the connection is closed.
   static constexpr std::chrono::milliseconds kLinger{2'000};
   static constexpr std::size_t kLingerBytes = 1U << 20U;
+  // How much is collected before it is written.
+  static constexpr std::size_t kMostCollectedBytes = 16U << 10U;
 
+  // An answer that was collected and is not written yet.
+  struct Collected {
+    std::shared_ptr<Exchange> exchange;
+    int status;
+    std::uint64_t bytes;
+  };
+
+  // What is there already; then the same with more that is read. In connection_read.cc.
+  Read take_head();
   Task<Read> read_head();
-  Task<Read> read_body(Exchange& exchange);
+  Read take_body(const Exchange& exchange);
+  Task<Read> read_body();
+  void carry_over();
+  Task<void> linger();
+
   Task<bool> serve_one();
   Task<Reply> answer_of(const std::shared_ptr<Exchange>& exchange);
-  Task<bool> send(Exchange& exchange, Reply reply, bool keep);
-  Task<bool> send_stream(Exchange& exchange, const Reply& reply, bool keep);
+  Task<bool> give(Exchange& exchange, Reply reply, bool keep);
   Task<bool> refuse(Exchange& exchange, Reply reply);
-  Task<void> linger();
+  Reply refusal_of(std::string_view part) const;
+
+  // Writing; in connection_write.cc. write() and send() write what was collected first.
+  Task<bool> write(std::string_view first, std::string_view second = {});
+  Task<bool> send(Exchange& exchange, Reply reply, bool keep);
+  // False if this is no answer to collect: a long one, or a stream.
+  bool collect(const std::shared_ptr<Exchange>& exchange, Reply& reply, bool keep);
+  // Whether nothing that was collected is left; flush() waits for it. False from flush(): it was lost.
+  bool flush_now();
+  Task<bool> flush();
+  void end_collected(bool written);
+  Task<bool> write_through(std::string_view first, std::string_view second);
+  // Appends the head; gives the body that belongs behind it.
+  std::string_view begin_answer(std::string& out, const Exchange& exchange, Reply& reply, bool keep);
+  void append_head(std::string& out, const Exchange& exchange, const Reply& reply,
+                   std::optional<std::uint64_t> length, bool keep);
+
+  // Of a stream of events; in connection_stream.cc.
+  Task<bool> send_stream(Exchange& exchange, const Reply& reply, bool keep);
+  void watch_for_hang_up();
 
   // Of a WebSocket; in connection_socket.cc.
   struct OpenSocket {
@@ -118,7 +153,7 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
     // What came before there was a session.
     std::vector<std::string> early;
     // Waits for ever; cancelling it lets the reader look again whether there is room.
-    boost::asio::steady_timer room;
+    Timer room;
     Moment last_read{};
     bool reader_ended = false;
   };
@@ -132,14 +167,9 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   void ask_session(const std::shared_ptr<Letter<SocketSaid>>& said);
   void look_after_socket(const Exchange& exchange);
 
-  std::string head_of(const Exchange& exchange, const Reply& reply, std::optional<std::uint64_t> length,
-                      bool keep);
-  Task<bool> write(std::string_view first, std::string_view second = {});
   Task<void> wait_to_be_woken();
   // Soon, on this thread.
   void wake();
-  void watch_for_hang_up();
-  void carry_over();
   void expect_by(std::chrono::milliseconds from_now);
 
   const std::shared_ptr<Loop> loop_;
@@ -150,11 +180,16 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   Peer peer_;
 
   std::unique_ptr<RequestReader> reader_;
-  // What came and is not answered yet; the request's views point into its first `head_bytes_`.
-  std::string buffer_;
+  // What came and is not answered yet. The first `used_` bytes are the request's, whose views point there.
+  ReadBuffer in_;
+  std::size_t used_ = 0;
   std::size_t head_bytes_ = 0;
-  // What came behind the body.
+  // What came behind a body that was not read at once.
   std::string behind_body_;
+  // Answers that wait to be written together, and whose they are. The first `written_` bytes are gone.
+  std::string out_;
+  std::size_t written_ = 0;
+  std::vector<Collected> collected_;
 
   Moment deadline_ = Moment::max();
   Moment last_write_{};
@@ -163,11 +198,13 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   bool overdue_ = false;
   bool hung_up_ = false;
   bool cut_ = false;
+  // Something could not be written, or only half of it: nothing may follow.
+  bool lost_ = false;
   // The exchange whose stream is being written.
   Exchange* streaming_ = nullptr;
   std::unique_ptr<OpenSocket> socket_;
   // Of run(), while it waits to be woken.
-  std::optional<boost::asio::async_result<boost::asio::use_awaitable_t<>, void()>::handler_type> sleeper_;
+  std::optional<boost::asio::async_result<UseTask, void()>::handler_type> sleeper_;
 };
 
 template <class T>

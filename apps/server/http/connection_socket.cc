@@ -8,7 +8,6 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "http/connection.h"
 #include "http/upgrade.h"
@@ -52,8 +51,9 @@ Task<bool> Connection::serve_socket(const std::shared_ptr<Exchange>& exchange) {
     shown = "Bearer " + *key;
     request.fields.push_back({"Authorization", shown});
   }
-  refused = exchange->admit(request);
-  Reply reply = refused ? *std::move(refused) : co_await answer_of(exchange);
+  std::optional<Reply> at_once = exchange->admit(request);
+  if (!at_once) at_once = exchange->answer_now(request);
+  Reply reply = at_once ? *std::move(at_once) : co_await answer_of(exchange);
   if (!reply.socket && reply.stream) reply.socket = session_of(std::exchange(reply.stream, nullptr));
   if (!reply.socket) {
     if (!socket_) co_return co_await refuse(*exchange, std::move(reply));
@@ -63,9 +63,9 @@ Task<bool> Connection::serve_socket(const std::shared_ptr<Exchange>& exchange) {
     socket_->session = std::move(reply.socket);
     carry_over();
     reader_.reset();
-    std::string behind = std::exchange(buffer_, {});
-    socket_->wire.read(behind, socket_->early);
-    behind = {};
+    socket_->wire.read(in_.unused(), socket_->early);
+    in_ = ReadBuffer();
+    out_ = std::string();
     co_await speak(*exchange);
   }
   exchange->ended(socket_ ? 101 : 0, sent_);
@@ -86,10 +86,8 @@ Task<bool> Connection::open_socket(const Exchange& exchange, const Reply* reply,
   }
   head.append("\r\n");
   if (!co_await write(head)) co_return false;
-  socket_ = std::make_unique<OpenSocket>(OpenSocket{.wire = SocketWire(kMostBeforeKey),
-                                                    .session = nullptr,
-                                                    .early = {},
-                                                    .room = boost::asio::steady_timer(loop_->io())});
+  socket_ = std::make_unique<OpenSocket>(OpenSocket{
+      .wire = SocketWire(kMostBeforeKey), .session = nullptr, .early = {}, .room = Timer(loop_->io())});
   socket_->room.expires_at(Moment::max());
   socket_->last_read = Loop::now();
   co_return true;
@@ -101,6 +99,9 @@ Task<std::optional<std::string>> Connection::read_shown_key() {
   std::string bytes(kSocketReadBytes, '\0');
   expect_by(times_.head);
   const Moment until = deadline_;
+  // It may have come with the head.
+  open.wire.read(in_.unused().substr(used_), open.early);
+  used_ = in_.unused().size();
   while (open.early.empty() && !open.wire.finished()) {
     deadline_ = until;
     const std::size_t came = co_await transport_->read_some(bytes.data(), bytes.size());
@@ -191,7 +192,7 @@ Task<void> Connection::read_frames() {
     const bool full = !open.session->wants_more() || open.wire.output_bytes() > kMostOutput;
     if (full && streaming_ != nullptr && !open.wire.finished()) {
       boost::system::error_code cancelled;
-      co_await open.room.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, cancelled));
+      co_await open.room.async_wait(boost::asio::redirect_error(use_task, cancelled));
       continue;
     }
     const std::size_t came = co_await transport_->read_some(bytes.data(), bytes.size());

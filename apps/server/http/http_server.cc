@@ -12,7 +12,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <sys/resource.h>
 
 #include "tertulia/base/thread_annotations.h"
@@ -136,7 +135,7 @@ void HttpServer::Impl::begin() {
 }
 
 Task<void> HttpServer::Impl::accept() {
-  asio::steady_timer pause(loops_.front()->io());
+  Timer pause(loops_.front()->io());
   std::size_t next = 0;
   while (acceptor_->is_open()) {
     boost::system::error_code failed;
@@ -144,8 +143,7 @@ Task<void> HttpServer::Impl::accept() {
       failed = asio::error::no_descriptors;
     } else {
       const std::shared_ptr<Loop> loop = loops_[next++ % loops_.size()];
-      Socket socket =
-          co_await acceptor_->async_accept(loop->io(), asio::redirect_error(asio::use_awaitable, failed));
+      Socket socket = co_await acceptor_->async_accept(loop->io(), asio::redirect_error(use_task, failed));
       if (!failed) {
         welcome(loop, std::move(socket));
         accept_waiting(next);
@@ -156,7 +154,7 @@ Task<void> HttpServer::Impl::accept() {
     // Out of files or memory: those who wait are served when others have gone.
     log_.warn("no connection can be accepted", {{"reason", failed.message()}});
     pause.expires_after(kAcceptAgainAfter);
-    co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
+    co_await pause.async_wait(asio::redirect_error(use_task, failed));
   }
 }
 
@@ -207,7 +205,7 @@ bool HttpServer::Impl::wait_for_connections(milliseconds at_most) const {
 bool HttpServer::Impl::drain(milliseconds at_most) {
   if (threads_.empty()) return true;
   close_acceptor();
-  for (const auto& loop : loops_) asio::post(loop->io(), [loop] { loop->drain(); });
+  for (const auto& loop : loops_) asio::post(loop->io(), [&on = *loop] { on.drain(); });
   const bool all = wait_for_connections(at_most);
   stop();
   return all;
@@ -215,7 +213,9 @@ bool HttpServer::Impl::drain(milliseconds at_most) {
 
 void HttpServer::Impl::stop() {
   if (threads_.empty()) return;
-  for (const auto& loop : loops_) asio::post(loop->io(), [loop] { loop->cut(); });
+  // What is posted does not keep its loop: where nothing is open the loop may stop before it runs, and would
+  // be kept by itself for ever.
+  for (const auto& loop : loops_) asio::post(loop->io(), [&on = *loop] { on.cut(); });
   wait_for_connections(kCutWithin);
   for (const auto& loop : loops_) loop->io().stop();
   for (std::thread& thread : threads_) thread.join();

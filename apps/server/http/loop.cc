@@ -22,6 +22,12 @@ struct Loop::List : boost::intrusive::list<Connection, boost::intrusive::constan
 Loop::Loop() : io_(1), sweep_timer_(io_), list_(std::make_unique<List>()) {}
 Loop::~Loop() = default;
 
+Moment Loop::now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return Moment(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+}
+
 void Loop::begin() {
   sweep_timer_.expires_after(kSweepEvery);
   sweep_timer_.async_wait([this](const boost::system::error_code& stopped) {
@@ -32,7 +38,7 @@ void Loop::begin() {
 }
 
 void Loop::sweep() {
-  const Moment now = std::chrono::steady_clock::now();
+  const Moment now = Loop::now();
   for (auto at = list_->begin(); at != list_->end();) {
     // The next one first: looking after a connection may end it.
     Connection& connection = *at++;
@@ -72,7 +78,7 @@ void Loop::unlinked() {
 
 void Loop::wait_until_empty(Moment until) {
   MutexLock lock(mutex_);
-  while (connections() > 0 && now() < until) {
+  while (connections() > 0 && std::chrono::steady_clock::now() < until) {
     emptied_.wait_until(mutex_, std::chrono::ceil<std::chrono::microseconds>(until));
   }
 }
@@ -115,7 +121,7 @@ void Loop::close_inbox() {
 }
 
 std::string_view Loop::date_line() {
-  const Moment now = std::chrono::steady_clock::now();
+  const Moment now = Loop::now();
   if (date_line_.empty() || now - date_made_ >= std::chrono::seconds(1)) {
     date_made_ = now;
     const std::time_t time = std::time(nullptr);

@@ -39,7 +39,8 @@ class Loop : public std::enable_shared_from_this<Loop> {
   Loop();
   ~Loop();
 
-  static Moment now() { return std::chrono::steady_clock::now(); }
+  // To a few milliseconds, which is enough for deadlines and costs little: each request asks several times.
+  static Moment now();
 
   boost::asio::io_context& io() { return io_; }
 

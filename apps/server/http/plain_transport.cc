@@ -5,7 +5,6 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -16,7 +15,6 @@ namespace tertulia::server {
 namespace {
 
 using boost::asio::redirect_error;
-using boost::asio::use_awaitable;
 
 class PlainTransport final : public Transport {
  public:
@@ -24,10 +22,15 @@ class PlainTransport final : public Transport {
 
   Task<bool> open() override { co_return true; }
 
+  // What went wrong does not matter: nothing came.
   Task<std::size_t> read_some(char* to, std::size_t size) override {
-    boost::system::error_code failed;
-    co_return co_await socket_.async_read_some(boost::asio::buffer(to, size),
-                                               redirect_error(use_awaitable, failed));
+    return socket_.async_read_some(boost::asio::buffer(to, size), redirect_error(use_task, failed_));
+  }
+
+  std::size_t write_now(std::string_view bytes) override {
+    const ssize_t sent =
+        ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sent < 0 ? 0 : static_cast<std::size_t>(sent);
   }
 
   Task<bool> write(std::string_view first, std::string_view second) override {
@@ -41,7 +44,7 @@ class PlainTransport final : public Transport {
     boost::system::error_code failed;
     const std::array<boost::asio::const_buffer, 2> both{boost::asio::buffer(first.data(), first.size()),
                                                         boost::asio::buffer(second.data(), second.size())};
-    co_await boost::asio::async_write(socket_, both, redirect_error(use_awaitable, failed));
+    co_await boost::asio::async_write(socket_, both, redirect_error(use_task, failed));
     co_return !failed;
   }
 
@@ -70,6 +73,7 @@ class PlainTransport final : public Transport {
   }
 
   Socket socket_;
+  boost::system::error_code failed_;
 };
 
 }  // namespace

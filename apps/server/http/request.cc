@@ -48,6 +48,9 @@ std::size_t Request::count(std::string_view name) const {
 }
 
 void Request::clear() {
+  // What comes next may be no request, and is not refused as if it had the method of this one.
+  method = Method::kOther;
+  version = 11;
   fields.clear();
   body.clear();
   target = path = query = {};

@@ -1,5 +1,6 @@
 #include "http/request_reader.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -65,8 +66,10 @@ Problem problem_of(const error_code& code, const HeadLimits& limits, std::uint64
   if (code == http::error::bad_version) {
     return Problem::of(HttpProblem::kUnsupportedVersion, "HTTP/1.1 and HTTP/1.0 are spoken here");
   }
-  if (code == http::error::bad_field || code == http::error::bad_value || code == http::error::bad_obs_fold ||
-      code == http::error::bad_line_ending) {
+  if (code == http::error::bad_line_ending) {
+    return Problem::of(HttpProblem::kBadHeader, "a line of the request does not end with CR LF");
+  }
+  if (code == http::error::bad_field || code == http::error::bad_value || code == http::error::bad_obs_fold) {
     return Problem::of(HttpProblem::kBadHeader, "a header of the request is not well-formed");
   }
   if (code == http::error::bad_target) {
@@ -76,11 +79,33 @@ Problem problem_of(const error_code& code, const HeadLimits& limits, std::uint64
   return Problem::of(HttpProblem::kBadRequestLine, "this is not an HTTP request");
 }
 
+// Where a head ends that is not looked at before `from`; nothing if it does not end here. Lines that end
+// without a carriage return end a head as well, so that it is refused and not waited for.
+std::size_t end_of_head(std::string_view bytes, std::size_t& from) {
+  while (true) {
+    const std::size_t line = bytes.find('\n', from);
+    if (line == std::string_view::npos) {
+      from = bytes.size();
+      return line;
+    }
+    from = line;
+    const std::string_view next = bytes.substr(line + 1, 2);
+    if (next.starts_with('\n')) return line + 2;
+    if (next == "\r\n") return line + 3;
+    // What follows the line is not there yet.
+    if (next.empty() || next == "\r") return std::string_view::npos;
+    from = line + 1;
+  }
+}
+
+// A method is made of these; what begins otherwise is not HTTP, for example TLS.
+bool may_begin(char c) { return c > 0x20 && c < 0x7f; }
+
 }  // namespace
 
 class RequestReader::Parser final : public http::basic_parser<true> {
  public:
-  explicit Parser(const HeadLimits& limits) : limits_(limits) {
+  explicit Parser(const HeadLimits& limits) : limits_(&limits) {
     header_limit(static_cast<std::uint32_t>(limits.head_bytes));
     body_limit(boost::none);
     eager(false);
@@ -89,6 +114,10 @@ class RequestReader::Parser final : public http::basic_parser<true> {
   Request request;
   std::optional<Problem> problem;
   std::uint64_t wanted = 0;
+  // What is being parsed, until the head is complete.
+  std::string_view head{};
+  // Where to go on looking for the end of the head.
+  std::size_t searched = 0;
   // The head says already that the body is longer than that.
   bool too_long = false;
 
@@ -101,13 +130,19 @@ class RequestReader::Parser final : public http::basic_parser<true> {
     request.path = request.target.substr(0, question);
     request.query = request.target.substr(std::min(question + 1, request.target.size()));
     const bool asterisk = request.target == "*" && request.method == Method::kOptions;
-    if (request.target.size() > limits_.target_bytes || (!request.target.starts_with('/') && !asterisk)) {
+    if (request.target.size() > limits_->target_bytes || (!request.target.starts_with('/') && !asterisk)) {
       code = http::error::bad_target;
     }
   }
   void on_field_impl(http::field, BeastView name, BeastView value, error_code& code) override {
-    if (request.fields.size() >= limits_.fields) {
+    if (request.fields.size() >= limits_->fields) {
       code = http::error::header_limit;
+      return;
+    }
+    // A value that goes on in a second line was put together in a place that is gone when the head is done.
+    // No client may send one (RFC 9112, 5.2).
+    if (!value.empty() && !is_in_head(value)) {
+      code = http::error::bad_obs_fold;
       return;
     }
     request.fields.push_back({view_of(name), view_of(value)});
@@ -125,40 +160,55 @@ class RequestReader::Parser final : public http::basic_parser<true> {
   void on_chunk_header_impl(std::uint64_t, BeastView, error_code&) override {}
   void on_finish_impl(error_code&) override {}
 
-  const HeadLimits& limits_;
+  bool is_in_head(BeastView text) const {
+    const std::less_equal<const char*> before;
+    return before(head.data(), text.data()) && before(text.data() + text.size(), head.data() + head.size());
+  }
+
+  const HeadLimits* limits_;
 };
 
 RequestReader::RequestReader(const HeadLimits& limits)
     : limits_(limits), parser_(std::make_unique<Parser>(limits_)) {}
 RequestReader::~RequestReader() = default;
 
+RequestReader::Step RequestReader::failed(const error_code& code) {
+  parser_->problem = problem_of(code, limits_, parser_->wanted);
+  return Step::kProblem;
+}
+
+// The parser gets a head in one piece: of one that is cut it would take some lines and want the others.
+RequestReader::Step RequestReader::read_head(std::string_view bytes, std::size_t& taken) {
+  if (bytes.empty()) return Step::kMore;
+  if (!may_begin(bytes.front())) return failed(http::error::bad_method);
+  const std::size_t end = end_of_head(bytes, parser_->searched);
+  if (end == std::string_view::npos) {
+    return bytes.size() > limits_.head_bytes ? failed(http::error::header_limit) : Step::kMore;
+  }
+  if (bytes[end - 2] == '\n') return failed(http::error::bad_line_ending);
+  error_code code;
+  parser_->head = bytes.substr(0, end);
+  taken = parser_->put(boost::asio::buffer(bytes.data(), end), code);
+  if (code == http::error::need_more) {
+    code = end > limits_.head_bytes ? http::error::header_limit : http::error::bad_line_ending;
+  }
+  return code ? failed(code) : Step::kHead;
+}
+
 RequestReader::Step RequestReader::read(std::string_view bytes, std::size_t& taken) {
   Parser& parser = *parser_;
   taken = 0;
-  if (parser.too_long) {
-    parser.problem = problem_of(http::error::body_limit, limits_, parser.wanted);
-    return Step::kProblem;
-  }
+  if (parser.too_long) return failed(http::error::body_limit);
+  if (!parser.is_header_done()) return read_head(bytes, taken);
   if (parser.is_done()) return Step::kDone;
-  const bool in_head = !parser.is_header_done();
   if (bytes.empty()) return Step::kMore;
   error_code code;
   // A body is taken piece by piece; put() stops at each boundary of a chunk.
   while (taken < bytes.size() && !code && !parser.is_done()) {
     taken += parser.put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), code);
-    if (in_head) break;
   }
-  if (code == http::error::need_more) {
-    if (in_head && bytes.size() > limits_.head_bytes)
-      code = http::error::header_limit;
-    else
-      return Step::kMore;
-  }
-  if (code) {
-    parser.problem = problem_of(code, limits_, parser.wanted);
-    return Step::kProblem;
-  }
-  if (in_head && parser.is_header_done()) return Step::kHead;
+  if (code == http::error::need_more) return Step::kMore;
+  if (code) return failed(code);
   return parser.is_done() ? Step::kDone : Step::kMore;
 }
 
@@ -173,10 +223,10 @@ void RequestReader::want_body(std::uint64_t limit) {
 }
 
 void RequestReader::reset() {
-  // The vector of fields and the body keep their memory from request to request.
+  // The parser, the vector of fields and the body keep their memory from request to request.
   Request kept = std::move(parser_->request);
   kept.clear();
-  parser_ = std::make_unique<Parser>(limits_);
+  *parser_ = Parser(limits_);
   parser_->request = std::move(kept);
 }
 

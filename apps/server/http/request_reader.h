@@ -12,6 +12,8 @@
 #include <memory>
 #include <string_view>
 
+#include <boost/system/error_code.hpp>
+
 #include "http/problem.h"
 #include "http/request.h"
 
@@ -52,6 +54,9 @@ class RequestReader {
 
  private:
   class Parser;
+  Step read_head(std::string_view bytes, std::size_t& taken);
+  Step failed(const boost::system::error_code& code);
+
   HeadLimits limits_;
   std::unique_ptr<Parser> parser_;
 };

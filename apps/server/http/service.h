@@ -32,7 +32,9 @@ class Exchange {
   virtual std::optional<Reply> admit(const Request& request) = 0;
   // How long the body may be.
   virtual std::uint64_t body_limit() const = 0;
-  // Everything is there. Calls `done` once, from any thread, perhaps before it returns; `request` lives until
+  // Everything is there. The answer, if it needs no waiting; nothing: answer() is asked next.
+  virtual std::optional<Reply> answer_now(Request& request) = 0;
+  // Calls `done` once, from any thread, perhaps before it returns; `request` lives until
   // then. It must not block.
   virtual void answer(Request& request, std::function<void(Reply)> done) = 0;
 

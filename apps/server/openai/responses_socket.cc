@@ -98,7 +98,7 @@ class ResponsesSocket final : public SocketSession, public std::enable_shared_fr
   Services& services_;
   const Principal principal_;
   const Peer peer_;
-  const std::string request_id_;
+  const RequestId request_id_;
   const Instant opened_;
 
   mutable Mutex mutex_;
@@ -132,7 +132,7 @@ void ResponsesSocket::begin_next() {
       self->begin(message);
     } catch (const std::exception& problem) {
       self->services_.log.error("a handler failed",
-                                {{"request", self->request_id_}, {"reason", problem.what()}});
+                                {{"request", self->request_id_.view()}, {"reason", problem.what()}});
       self->refuse(Problem::of(HttpProblem::kInternal, "the server made a mistake; its log says more"), {});
     }
   });

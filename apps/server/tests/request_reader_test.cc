@@ -31,6 +31,39 @@ TEST(RequestReader, ReadsAHeadByteByByteAsAtOnce) {
   EXPECT_TRUE(reader.keep_alive());
 }
 
+TEST(RequestReader, ReadsAHeadThatIsCutAnywhereAsAtOnce) {
+  for (std::size_t size = 0; size < kHead.size(); ++size) {
+    RequestReader reader(kLimits);
+    std::size_t taken = 0;
+    ASSERT_EQ(reader.read(kHead.substr(0, size), taken), Step::kMore) << size;
+    ASSERT_EQ(reader.read(kHead, taken), Step::kHead) << size;
+    EXPECT_EQ(taken, kHead.size());
+    EXPECT_EQ(reader.request().target, "/api/v1/turns?after=7");
+    EXPECT_EQ(reader.request().fields.size(), 3U);
+  }
+}
+
+TEST(RequestReader, DoesNotWaitForTheEndOfWhatIsNoHead) {
+  const auto code_of = [](std::string_view bytes) {
+    RequestReader reader(kLimits);
+    std::size_t taken = 0;
+    return reader.read(bytes, taken) == Step::kProblem ? reader.problem().code : std::string_view("none");
+  };
+  EXPECT_EQ(code_of("\x16\x03\x01"), "bad_request_line");
+  EXPECT_EQ(code_of("\r\n"), "bad_request_line");
+  EXPECT_EQ(code_of("GET / HTTP/1.1\nHost: a\n\n"), "bad_header");
+  EXPECT_EQ(code_of("GET / HTTP/1.1\r\nHost: a\n\r\n"), "bad_header");
+  EXPECT_EQ(code_of("GET / HTTP/1.1\r\nX: " + std::string(kLimits.head_bytes, 'a')), "headers_too_large");
+}
+
+// What it was unfolded into was gone before anybody could look at it.
+TEST(RequestReader, RefusesAValueThatGoesOnInASecondLine) {
+  RequestReader reader(kLimits);
+  std::size_t taken = 0;
+  ASSERT_EQ(reader.read("GET / HTTP/1.1\r\nHost: a\r\nX: one\r\n two\r\n\r\n", taken), Step::kProblem);
+  EXPECT_EQ(reader.problem().code, "bad_header");
+}
+
 TEST(RequestReader, LeavesWhatComesBehindTheBody) {
   RequestReader reader(kLimits);
   const std::string bytes = std::string(kHead) + "helloGET / HTTP/1.1\r\n";
@@ -77,6 +110,7 @@ TEST(RequestReader, IsReadyForTheNextRequestAfterAReset) {
   const std::string second = "GET /two HTTP/1.0\r\n\r\n";
   ASSERT_EQ(reader.read(first, taken), Step::kHead);
   reader.reset();
+  EXPECT_EQ(reader.request().method, Method::kOther);
   ASSERT_EQ(reader.read(second, taken), Step::kHead);
   EXPECT_EQ(reader.request().path, "/two");
   EXPECT_TRUE(reader.request().fields.empty());

@@ -5,6 +5,7 @@
 
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/store/session_store.h"
+#include "tertulia/store/waits_here.h"
 
 #include "past_turn.h"
 #include "read_stream.h"
@@ -75,12 +76,18 @@ void DurableTurn::add_lease(NoteChanges& changes, std::string owner, BranchNumbe
                                   .payload = lease.to_json()}});
 }
 
+// A turn that is the only one syncs on the engine's own thread. Another that begins meanwhile waits for that
+// sync, as it would in the store, where its message must be durable first.
+bool DurableTurn::alone() const { return engine_.live_turns == 1; }
+
 Task<Result<void>> DurableTurn::write(NoteChanges changes, BranchNumbers after) {
   Note note{.key = key_,
             .conditions = {{.stream = lease_stream(seat_.branch.id), .newest = seat_.numbers.lease}},
             .changes = std::move(changes)};
-  const Result<void> written =
-      co_await await<void>([&](Done<void> done) { engine_.store->note(std::move(note), std::move(done)); });
+  const Result<void> written = co_await await<void>([&](Done<void> done) {
+    const WaitsHere here(alone());
+    engine_.store->note(std::move(note), std::move(done));
+  });
   if (!written) co_return is_conflict(written.error()) ? lease_lost(seat_.branch.id) : written.error();
   seat_.numbers = after;
   co_return Result<void>();
@@ -244,8 +251,10 @@ Task<Result<Revision>> DurableTurn::commit_at_last(const TurnEnd& end, Event& la
     last.index = number(seen) + 1;
     TERTULIA_CO_TRY_AS(std::optional<Session> session, session_after(end));
     Commit commit = commit_of(end, seen, session, last, events);
-    Result<Revision> revision = co_await await<Revision>(
-        [&](Done<Revision> done) { engine_.store->commit(std::move(commit), std::move(done)); });
+    Result<Revision> revision = co_await await<Revision>([&](Done<Revision> done) {
+      const WaitsHere here(alone());
+      engine_.store->commit(std::move(commit), std::move(done));
+    });
     if (revision) session_.committed(*revision, end.ended, std::move(session), engine_.env.clock().now());
     if (revision || !is_conflict(revision.error())) co_return revision;
     TERTULIA_CO_TRY(co_await catch_up(seen));

@@ -97,6 +97,7 @@ class DurableTurn final : public TurnWriter {
   // By which a later submission of the same key finds the turn.
   AddRecord submission_record(const TurnEnd& end, Revision seen, const SteerKey& key) const;
   void add_events(NoteChanges& changes, BranchNumbers& after);
+  bool alone() const;
   Task<Result<void>> write(NoteChanges changes, BranchNumbers after);
   // The same with events among the changes.
   Task<Result<void>> write_events(NoteChanges changes, BranchNumbers after);

@@ -153,6 +153,7 @@ void Engine::Impl::register_live(const LiveTurnPtr& live, const BranchId& branch
   {
     MutexLock lock(mutex_);
     running_[live->id()] = {live, branch};
+    core.live_turns = running_.size();
     closing = closing_;
   }
   if (closing) live->cancel.cancel(CancelReason::kShutdown);
@@ -161,6 +162,7 @@ void Engine::Impl::register_live(const LiveTurnPtr& live, const BranchId& branch
 void Engine::Impl::unregister_live(const LiveTurnPtr& live) {
   MutexLock lock(mutex_);
   running_.erase(live->id());
+  core.live_turns = running_.size();
 }
 
 LiveTurnPtr Engine::Impl::live_turn(const TurnId& turn) const {
@@ -267,7 +269,8 @@ Run Engine::run_following(const AgentDefinitionPtr& agent, Input input, Branch& 
                               &branch, coalesce);
 }
 
-Run Engine::run_on(const AgentDefinitionPtr& agent, Input input, Branch* branch, RunOptions options) {
+Run Engine::run_on(const AgentDefinitionPtr& agent, Input input, Branch* branch, RunOptions options,
+                   std::shared_ptr<Executor> where) {
   auto ticket = std::make_shared<Ticket>();
   const bool coalesce = options.coalesce;
   Result<std::vector<Message>> messages = messages_of(impl_->core, *agent, input);
@@ -283,7 +286,7 @@ Run Engine::run_on(const AgentDefinitionPtr& agent, Input input, Branch* branch,
                                                              .options = std::move(options),
                                                              .body_hash = {},
                                                              .ticket = ticket}),
-                     branch == nullptr ? Branch{} : *branch);
+                     branch == nullptr ? Branch{} : *branch, std::move(where));
   return Run::Impl::owning(ticket, branch, coalesce);
 }
 

@@ -1,6 +1,7 @@
 // What all turns of an engine share.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "tertulia/base/env.h"
@@ -37,6 +38,8 @@ struct EngineCore {
   const std::shared_ptr<IoContext> io_owner;
   IoContext& io = *io_owner;
   const std::shared_ptr<Timers> timers;
+  // How many turns run.
+  std::atomic<std::size_t> live_turns = 0;
   // Where tools block.
   std::unique_ptr<Executor> workers;
 

@@ -37,7 +37,7 @@ class Engine::Impl {
   void submit(const SessionKey& key, SubmissionPtr submission);
   TicketPtr submit_input(const AgentDefinitionPtr& agent, const Input& input, std::string_view session,
                          RunOptions options);
-  void run_passing(SubmissionPtr submission, Branch branch);
+  void run_passing(SubmissionPtr submission, Branch branch, std::shared_ptr<Executor> where);
   Result<void> cancel(const TurnId& turn);
   std::vector<RunningTurn> running() const;
   Result<std::vector<InterruptedTurn>> interrupted();
@@ -131,7 +131,7 @@ class Engine::Impl {
   // Counts what must end before the engine may.
   class TaskCount;
   template <class Make>
-  void spawn(Make make);
+  void spawn(Make make, std::shared_ptr<Executor> where = nullptr);
 };
 
 }  // namespace tertulia

@@ -79,6 +79,11 @@ Task<Result<View>> prepare_view(TurnWork& work) {
 
 void tell_receipt(TurnWork& work, const ModelRequest& request) {
   Receipt& receipt = work.receipt;
+  work.history_tokens = tokens_in(receipt, Tier::kHistory);
+  if (!work.durable && !work.options.receipts) {
+    receipt = {};
+    return;
+  }
   receipt.session = work.key.session;
   receipt.branch = work.branch;
   receipt.turn = work.live->id();
@@ -87,7 +92,6 @@ void tell_receipt(TurnWork& work, const ModelRequest& request) {
   PromptTrail::Followed followed = work.trail->follow(receipt.model, request.view, request.tools);
   receipt.prompt_hash = std::move(followed.hash);
   if (followed.shared) receipt.shared_prefix = *followed.shared;
-  work.history_tokens = tokens_in(receipt, Tier::kHistory);
   std::string text = to_json(receipt);
   // It stays as long as the turn does.
   text.shrink_to_fit();

@@ -336,13 +336,13 @@ Task<Result<OutcomePtr>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bran
   co_return co_await commit_turn(work, TurnStatus::kInterrupted, reason.empty() ? "abandoned" : reason);
 }
 
-void Engine::Impl::run_passing(SubmissionPtr submission, Branch branch) {
+void Engine::Impl::run_passing(SubmissionPtr submission, Branch branch, std::shared_ptr<Executor> where) {
   auto live = std::make_shared<LiveTurn>(core.new_turn_id(), local_key(branch.session), core.env.clock());
   register_live(live, branch.id);
   submission->ticket->settle(live);
-  spawn([this, submission = std::move(submission), branch = std::move(branch), live]() mutable {
-    return run_passing_turn(std::move(submission), std::move(branch), live);
-  });
+  spawn([this, submission = std::move(submission), branch = std::move(branch),
+         live]() mutable { return run_passing_turn(std::move(submission), std::move(branch), live); },
+        std::move(where));
 }
 
 Task<Result<OutcomePtr>> Engine::Impl::pass(TurnWork& work, const Submission& submission) {

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "tertulia/base/check.h"
 
 #include "engine_impl.h"
+#include "on_executor.h"
 
 namespace tertulia {
 
@@ -33,9 +33,11 @@ class Engine::Impl::TaskCount {
 
 // `make` gives the coroutine. The engine does not end before it has.
 template <class Make>
-void Engine::Impl::spawn(Make make) {
+void Engine::Impl::spawn(Make make, std::shared_ptr<Executor> where) {
+  boost::asio::any_io_executor executor = core.io.get_executor();
+  if (where) executor = OnExecutor(std::move(where), core.io_owner);
   boost::asio::co_spawn(
-      core.io,
+      executor,
       [make = std::move(make), count = TaskCount(*this)]() mutable -> Task<void> {
         const TaskCount inside = std::move(count);
         co_await make();

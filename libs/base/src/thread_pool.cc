@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <system_error>
@@ -6,39 +8,42 @@
 #include <vector>
 
 #include "tertulia/base/check.h"
+#include "tertulia/base/clock.h"
 #include "tertulia/base/executor.h"
 #include "tertulia/base/thread_annotations.h"
 
 namespace tertulia {
 namespace {
 
+// How long a job of a lean pool waits for those before it.
+constexpr auto kPatience = std::chrono::milliseconds(2);
+
+Instant instant_now() {
+  return std::chrono::time_point_cast<Instant::duration>(std::chrono::steady_clock::now());
+}
+
 // What the threads share with the pool, and keep beyond it if one of them destroys it.
 class Jobs {
  public:
-  Jobs(std::size_t threads, std::size_t queue) : limit_(threads), queue_(queue) {}
+  // Adds a thread that calls run(), or returns false. Called under the lock, and only until close().
+  using Start = std::function<bool()>;
 
-  // `start` adds a thread that calls run(), or returns false.
-  template <class Start>
-  Result<void> post(std::function<void()> job, Start start) {
-    TERTULIA_TRY_AS(const bool wake, push(std::move(job), start));
+  // As many threads as `at_once` take jobs as they come, the others those that have waited for too long.
+  Jobs(std::size_t threads, std::size_t queue, std::size_t at_once, Start start)
+      : limit_(threads), at_once_(at_once), queue_(queue), start_(std::move(start)) {}
+
+  Result<void> post(std::function<void()> job) {
+    TERTULIA_TRY_AS(const bool wake, push(std::move(job)));
     // Outside of the lock, which the thread that wakes up wants first.
     if (wake) work_.notify_one();
     return {};
   }
 
   void run() {
-    while (true) {
-      std::function<void()> job;
-      {
-        MutexLock lock(mutex_);
-        ++idle_;
-        while (jobs_.empty() && !closed_) work_.wait(mutex_);
-        --idle_;
-        if (jobs_.empty()) return;
-        job = std::move(jobs_.front());
-        jobs_.pop_front();
-      }
+    std::function<void()> job;
+    for (bool worked = false; take(job, worked); worked = true) {
       job();
+      job = nullptr;
     }
   }
 
@@ -49,44 +54,107 @@ class Jobs {
   }
 
  private:
+  struct Job {
+    std::function<void()> run;
+    // When it has waited for too long.
+    Instant due;
+  };
+
+  bool is_lean() const { return at_once_ < limit_; }
+
   // True: a thread that sleeps is to be woken for it.
-  template <class Start>
-  Result<bool> push(std::function<void()> job, Start start) {
+  Result<bool> push(std::function<void()> job) {
     MutexLock lock(mutex_);
     if (closed_) return Error(ErrorCode::kClosed, "the threads are being stopped");
     if (jobs_.size() >= queue_) {
       return Error(ErrorCode::kQueueFull, "too many jobs are waiting for a thread")
           .with("limit", static_cast<std::int64_t>(queue_));
     }
-    jobs_.push_back(std::move(job));
+    jobs_.push_back({std::move(job), is_lean() ? instant_now() + kPatience : Instant::max()});
+    const bool later = is_lean() && busy_ + jobs_.size() > at_once_;
+    if (later && watched_) return false;
     // Those who were woken but have not taken their job yet still count as idle, and their job as waiting.
-    if (idle_ >= jobs_.size()) return true;
-    if (threads_ < limit_) {
-      if (start()) {
-        ++threads_;
-      } else if (threads_ == 0) {
-        jobs_.pop_back();
-        return Error(ErrorCode::kQueueFull,
-                     "the machine allows no further thread; end other programs or raise its limit");
-      }
-      // Where the machine refuses a thread, the jobs wait for those there are.
+    if (idle_ >= jobs_.size() || (later && idle_ > 0)) return true;
+    if (!add_thread() && threads_ == 0) {
+      jobs_.pop_back();
+      return Error(ErrorCode::kQueueFull,
+                   "the machine allows no further thread; end other programs or raise its limit");
     }
     return false;
   }
 
+  // Where the machine refuses a thread, the jobs wait for those there are.
+  bool add_thread() TERTULIA_REQUIRES(mutex_) {
+    if (threads_ == limit_ || closed_ || !start_()) return false;
+    ++threads_;
+    // It is as good as idle until it has begun to look.
+    ++idle_;
+    return true;
+  }
+
+  // The next job for a thread that is new or has `worked`. False: it may end.
+  bool take(std::function<void()>& job, bool worked) {
+    bool wake = false;
+    {
+      MutexLock lock(mutex_);
+      // New ones were counted when they were added.
+      if (worked) {
+        --busy_;
+        ++idle_;
+      }
+      wait_for_job();
+      --idle_;
+      if (jobs_.empty()) return false;
+      job = std::move(jobs_.front().run);
+      jobs_.pop_front();
+      ++busy_;
+      // Whoever has watched does not any more: another has to, or to take the next.
+      if (is_lean() && !jobs_.empty() && !watched_) {
+        wake = idle_ > 0;
+        if (!wake) static_cast<void>(add_thread());
+      }
+    }
+    if (wake) work_.notify_one();
+    return true;
+  }
+
+  // Sleeps until there is a job to take, or none will come.
+  void wait_for_job() TERTULIA_REQUIRES(mutex_) {
+    while (true) {
+      if (jobs_.empty()) {
+        if (closed_) return;
+        work_.wait(mutex_);
+      } else if (closed_ || busy_ < at_once_ || jobs_.front().due <= instant_now()) {
+        return;
+      } else if (watched_) {
+        work_.wait(mutex_);
+      } else {
+        watched_ = true;
+        work_.wait_until(mutex_, jobs_.front().due);
+        watched_ = false;
+      }
+    }
+  }
+
   const std::size_t limit_;
+  const std::size_t at_once_;
   const std::size_t queue_;
+  const Start start_;
   Mutex mutex_;
   CondVar work_;
-  std::deque<std::function<void()>> jobs_ TERTULIA_GUARDED_BY(mutex_);
+  std::deque<Job> jobs_ TERTULIA_GUARDED_BY(mutex_);
   std::size_t threads_ TERTULIA_GUARDED_BY(mutex_) = 0;
   std::size_t idle_ TERTULIA_GUARDED_BY(mutex_) = 0;
+  std::size_t busy_ TERTULIA_GUARDED_BY(mutex_) = 0;
+  // One of the idle ones sleeps only until the next job has waited for too long.
+  bool watched_ TERTULIA_GUARDED_BY(mutex_) = false;
   bool closed_ TERTULIA_GUARDED_BY(mutex_) = false;
 };
 
 class ThreadPool final : public Executor {
  public:
-  ThreadPool(std::size_t threads, std::size_t queue) : jobs_(std::make_shared<Jobs>(threads, queue)) {}
+  ThreadPool(std::size_t threads, std::size_t queue, std::size_t at_once)
+      : jobs_(std::make_shared<Jobs>(threads, queue, at_once, [this] { return start_thread(); })) {}
 
   ~ThreadPool() override {
     jobs_->close();
@@ -102,7 +170,7 @@ class ThreadPool final : public Executor {
   Result<void> post(std::function<void()> job) override {
     // The job may let go of the last that holds the pool before this call is over.
     const std::shared_ptr<Jobs> jobs = jobs_;
-    return jobs->post(std::move(job), [this] { return start_thread(); });
+    return jobs->post(std::move(job));
   }
 
  private:
@@ -116,7 +184,7 @@ class ThreadPool final : public Executor {
   }
 
   const std::shared_ptr<Jobs> jobs_;
-  // Grows only within post(), under the lock of the jobs, and only until they are closed.
+  // Grows only under the lock of the jobs, and only until they are closed.
   std::vector<std::thread> threads_;
 };
 
@@ -124,7 +192,13 @@ class ThreadPool final : public Executor {
 
 std::unique_ptr<Executor> thread_pool(std::size_t threads, std::size_t queue) {
   TERTULIA_CHECK(threads > 0, "a pool needs a thread to work on");
-  return std::make_unique<ThreadPool>(threads, queue);
+  return std::make_unique<ThreadPool>(threads, queue, threads);
+}
+
+std::unique_ptr<Executor> lean_thread_pool(std::size_t threads, std::size_t queue) {
+  TERTULIA_CHECK(threads > 0, "a pool needs a thread to work on");
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return std::make_unique<ThreadPool>(threads, queue, std::min(cores, threads));
 }
 
 }  // namespace tertulia

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <functional>
 #include <future>
 #include <latch>
 #include <memory>
@@ -33,6 +34,37 @@ TEST(ThreadPool, AsManyJobsRunAtOnceAsThereAreThreads) {
   const auto pool = thread_pool(4);
   for (int i = 0; i < 4; ++i) pool->post([&] { together.arrive_and_wait(); }).value();
   together.arrive_and_wait();
+}
+
+TEST(LeanThreadPool, JobsThatBlockDoNotKeepOthersFromRunning) {
+  // Each waits for all others: with as many threads as there are cores this would never end.
+  constexpr int kJobs = 40;
+  std::latch together(kJobs + 1);
+  const auto pool = lean_thread_pool(kJobs);
+  for (int i = 0; i < kJobs; ++i) pool->post([&] { together.arrive_and_wait(); }).value();
+  together.arrive_and_wait();
+}
+
+TEST(LeanThreadPool, AJobThatWaitsForOneThatItPostsIsNotLeftAlone) {
+  constexpr int kDepth = 20;
+  std::latch ended(1);
+  const auto pool = lean_thread_pool(kDepth + 1);
+  const std::function<void(int)> nest = [&](int depth) {
+    if (depth == kDepth) return;
+    std::latch inner(1);
+    pool->post([&, depth] {
+          nest(depth + 1);
+          inner.count_down();
+        })
+        .value();
+    inner.wait();
+  };
+  pool->post([&] {
+        nest(0);
+        ended.count_down();
+      })
+      .value();
+  ended.wait();
 }
 
 TEST(ThreadPool, NeverStartsMoreThreadsThanItMay) {
@@ -159,12 +191,12 @@ TEST(ThreadPool, WhatAJobHeldIsReleasedWhenItHasRun) {
   EXPECT_TRUE(watch.expired());
 }
 
-TEST(ThreadPool, LosesNoJobThatManyThreadsPost) {
+void expect_that_no_job_is_lost(std::unique_ptr<Executor> (*make)(std::size_t, std::size_t)) {
   constexpr int kPosters = 4;
   constexpr int kEach = 2'000;
   std::atomic<int> ran = 0;
   {
-    const auto pool = thread_pool(3);
+    const auto pool = make(3, 65'536);
     std::vector<std::thread> posters;
     for (int poster = 0; poster < kPosters; ++poster) {
       posters.emplace_back([&] {
@@ -183,6 +215,9 @@ TEST(ThreadPool, LosesNoJobThatManyThreadsPost) {
   }
   EXPECT_EQ(ran, 2 * kPosters * kEach);
 }
+
+TEST(ThreadPool, LosesNoJobThatManyThreadsPost) { expect_that_no_job_is_lost(thread_pool); }
+TEST(LeanThreadPool, LosesNoJobThatManyThreadsPost) { expect_that_no_job_is_lost(lean_thread_pool); }
 
 }  // namespace thread_pool_test
 }  // namespace tertulia

@@ -136,7 +136,30 @@ Error written_and_dropped(const BranchId& id) {
 // Checks changes one by one, each as if those before it were done.
 class Check {
  public:
-  Check(const SessionImage& image, const SessionKey& key) : draft_(image), key_(key) {}
+  Check(const SessionImage& image, const SessionKey& key) : image_(image), draft_(image), key_(key) {}
+
+  // What stands in the session already was checked when it was written.
+  Session news_in(const Session& session) const {
+    const Session& old = image_.session;
+    Session news{.id = key_.session,
+                 .tenant = key_.tenant,
+                 .owner = key_.owner,
+                 .created_at = session.created_at,
+                 .last_activity = session.last_activity,
+                 .status = session.status,
+                 .end_reason = session.end_reason,
+                 .revision = session.revision};
+    if (!(session.metadata == old.metadata)) news.metadata = session.metadata;
+    if (!(session.state == old.state)) news.state = session.state;
+    if (!(session.participants == old.participants)) news.participants = session.participants;
+    if (!(session.attachments == old.attachments)) news.attachments = session.attachments;
+    if (!(session.extra == old.extra)) news.extra = session.extra;
+    for (const ThreadBinding& binding : session.bindings) {
+      if (std::find(old.bindings.begin(), old.bindings.end(), binding) == old.bindings.end())
+        news.bindings.push_back(binding);
+    }
+    return news;
+  }
 
   Result<void> conditions(const std::vector<ExpectStream>& conditions) const {
     for (const ExpectStream& condition : conditions) {
@@ -161,15 +184,12 @@ class Check {
     if ((session.status == SessionStatus::kClosed) != session.end_reason.has_value()) {
       return missing("end_reason", "a session has an end reason if and only if it is closed");
     }
-    const std::size_t metadata = to_text(Json(session.metadata)).size();
+    const Session news = news_in(session);
+    const std::size_t metadata = to_text(Json(news.metadata)).size();
     if (metadata > kMaxMetadataBytes) return too_large("metadata in bytes", kMaxMetadataBytes, metadata);
-    Session keyed = session;
-    keyed.id = key_.session;
-    keyed.owner = key_.owner;
-    keyed.tenant = key_.tenant;
-    const std::string form = to_json(keyed);
+    const std::string form = to_json(news);
     const Result<Session> back = parse_form<Session>(form);
-    if (!back || !(*back == keyed)) {
+    if (!back || !(*back == news)) {
       return Error(ErrorCode::kBadUnicode,
                    "the session holds text that is not UTF-8, or JSON that cannot be "
                    "written and read again" +
@@ -320,6 +340,7 @@ class Check {
     return {};
   }
 
+  const SessionImage& image_;
   Draft draft_;
   const SessionKey& key_;
   std::set<BranchId> appended_;

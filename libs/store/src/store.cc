@@ -2,13 +2,17 @@
 
 #include <utility>
 
+#include "tertulia/store/waits_here.h"
+
 namespace tertulia {
 
 Result<Revision> commit(Store& store, Commit commit) {
+  const WaitsHere here;
   return wait<Revision>([&](Done<Revision> done) { store.commit(std::move(commit), std::move(done)); });
 }
 
 Result<void> note(Store& store, Note note) {
+  const WaitsHere here;
   return wait<void>([&](Done<void> done) { store.note(std::move(note), std::move(done)); });
 }
 

@@ -1,11 +1,15 @@
 // The database behind its change log: whatever is read, killed, restarted or erased meanwhile.
 #include <atomic>
 #include <filesystem>
+#include <optional>
 #include <semaphore>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
+
+#include "tertulia/store/waits_here.h"
 
 #include "sqlite_fixture.h"
 #include "tree.h"
@@ -67,6 +71,49 @@ TEST(SqliteSettling, WhatAKilledProcessLeavesIsThereWhenTheStoreIsOpenedAgain) {
   std::filesystem::remove(killed / "tertulia.log");
   EXPECT_EQ(load(*open_store(real_env(), killed), key).error().code(), ErrorCode::kNoSession);
   expect_turns(*store, key, 20);
+}
+
+TEST(SqliteSettling, AThreadThatWaitsWritesItself) {
+  TempDirectory directory;
+  const std::unique_ptr<SqliteStore> store = open_store(real_env(), directory.path() / "data");
+  const SessionKey key = Trial::key();
+  commit(*store, Trial::first(key)).value();
+  const auto asked = std::this_thread::get_id();
+  std::optional<std::thread::id> written;
+  const auto write = [&](std::uint64_t number) {
+    store->note(
+        {.key = key, .conditions = {}, .changes = {AddRecord{Trial::record(journal(), number, "step")}}},
+        [&](const Result<void>& done) {
+          done.value();
+          written = std::this_thread::get_id();
+        });
+  };
+  // Our own thread may be about to sleep after it has opened the store: it is the writing one until then.
+  std::uint64_t number = 0;
+  while (written != asked && number < 1'000) {
+    const WaitsHere here;
+    written.reset();
+    std::binary_semaphore behind(0);
+    write(++number);
+    store->note({.key = Trial::key("nobody"), .conditions = {}, .changes = {}},
+                [&](const Result<void>&) { behind.release(); });
+    behind.acquire();
+  }
+  EXPECT_EQ(written, asked);
+  EXPECT_EQ(read_records(*store, Trial::query(key, RecordKind::kJournal)).value().records.size(), number);
+}
+
+TEST(SqliteSettling, WhoeverDoesNotWaitIsAnsweredByAnotherThread) {
+  TempDirectory directory;
+  const std::unique_ptr<SqliteStore> store = open_store(real_env(), directory.path() / "data");
+  std::binary_semaphore done(0);
+  std::thread::id written;
+  store->commit(Trial::first(Trial::key()), [&](const Result<Revision>&) {
+    written = std::this_thread::get_id();
+    done.release();
+  });
+  done.acquire();
+  EXPECT_NE(written, std::this_thread::get_id());
 }
 
 TEST(SqliteSettling, NothingIsLostWhileTheLogBeginsAgainManyTimes) {

@@ -53,7 +53,11 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
     if (service_) options.model = service_;
     if (!step.durable || thread_ == ThreadKind::kShared) {
       branch_.transcript = std::move(view_.history);
-      run_.emplace(engine.run_on(speaker_.agent, std::move(input), &branch_, std::move(options)));
+      // forward() would drop them.
+      options.receipts = false;
+      // Where the run decides what comes next: nobody has to be woken for a model that answers at once.
+      run_.emplace(engine.run_on(speaker_.agent, std::move(input), &branch_, std::move(options),
+                                 step.strand->executor()));
     } else {
       options.branch = step.threads->at(call_.node());
       options.idempotency_key = call_.key();

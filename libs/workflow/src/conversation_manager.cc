@@ -38,9 +38,8 @@ MessageDraft draft_of(const Message& message) {
 }
 
 // Appends messages as turns as small as can be, so that a budget cuts between any two of them.
-Result<Transcript> transcript_of(const std::vector<Message>& messages) {
-  Transcript transcript;
-  std::uint64_t revision = 0;
+Result<void> append_all(const std::vector<Message>& messages, Transcript& transcript) {
+  std::uint64_t revision = number(transcript.last_revision());
   for (std::size_t begin = 0; begin < messages.size();) {
     std::size_t end = begin + 1;
     while (end < messages.size() && messages[end].role() == Role::kTool) ++end;
@@ -51,7 +50,7 @@ Result<Transcript> transcript_of(const std::vector<Message>& messages) {
     transcript.append(turn, Revision{++revision});
     begin = end;
   }
-  return transcript;
+  return {};
 }
 
 Result<std::vector<Message>> heard(const std::vector<Message>& messages, const std::string& participant) {
@@ -94,7 +93,9 @@ ConversationManager::ConversationManager(Session session, Branch shared, std::ui
     : session_(std::move(session)), shared_(std::move(shared)), base_(base), input_(input) {}
 
 void ConversationManager::set_policy(const std::string& participant, ConversationPolicy policy) {
-  profiles_[participant].policy = std::move(policy);
+  Profile& profile = profiles_[participant];
+  if (!(profile.policy == policy)) profile.heard = {};
+  profile.policy = std::move(policy);
 }
 
 void ConversationManager::set_selection(const std::string& participant, ViewSelection selection) {
@@ -125,6 +126,12 @@ bool shows(const ConversationPolicy& policy, const Message& message) {
   if (message.role() == Role::kTool || message.has_tool_calls())
     return policy.admits(Role::kAssistant) && policy.admits(Role::kTool);
   return policy.admits(message.role());
+}
+
+// Whether a policy shows all of the past, which then only grows.
+bool hears_all(const ConversationPolicy& policy) {
+  return policy.context == ContextMode::kFull && policy.retention == Retention::kFullHistory &&
+         !policy.max_turns && !policy.max_tokens;
 }
 
 // The first message that a policy's limits leave. O(log n).
@@ -159,6 +166,39 @@ std::vector<Message> input_and_last(const Transcript& transcript, std::uint64_t 
 
 }  // namespace
 
+std::uint64_t ConversationManager::known_by(const std::string& participant) const {
+  return std::max(resolve_thread(participant).applied, base_);
+}
+
+Result<ConversationManager::Heard> ConversationManager::heard_up_to(const std::string& participant,
+                                                                    std::uint64_t known) const {
+  const Profile& profile = this->profile(participant);
+  if (profile.heard.upto > known) return Heard{};
+  Heard all = profile.heard;
+  std::vector<Message> news;
+  transcript().for_each(all.upto, known, [&](std::size_t, const Message& message) {
+    if (shows(profile.policy, message)) news.push_back(message);
+  });
+  TERTULIA_TRY_AS(news, heard(news, participant));
+  TERTULIA_TRY(append_all(news, all.transcript));
+  all.upto = known;
+  return all;
+}
+
+void ConversationManager::hear(const std::string& participant) {
+  const ConversationPolicy& policy = profile(participant).policy;
+  if (!hears_all(policy)) return;
+  // What cannot be heard is an error of the view.
+  if (Result<Heard> all = heard_up_to(participant, known_by(participant)))
+    profiles_[participant].heard = *std::move(all);
+}
+
+void ConversationManager::remember(const ConversationManager& left) {
+  for (const auto& [participant, profile] : left.profiles_) {
+    if (profile.heard.upto > 0) profiles_[participant] = {profile.policy, {}, profile.heard};
+  }
+}
+
 Result<ConversationView> ConversationManager::view_for(const std::string& participant,
                                                        ThreadKind thread) const {
   const Profile& profile = this->profile(participant);
@@ -178,11 +218,16 @@ Result<ConversationView> ConversationManager::view_for(const std::string& partic
     const bool kept = thread == ThreadKind::kOwn || thread == ThreadKind::kService;
     std::uint64_t known = binding.applied;
     if (!kept || policy.retention == Retention::kLatestOnly) known = std::max(known, base_);
-    const std::uint64_t from =
+    std::uint64_t from =
         std::max(first_kept(transcript(), policy), policy.retention == Retention::kLatestOnly ? base_ : 0);
     const bool nowhere =
         thread == ThreadKind::kShared || (thread == ThreadKind::kService && binding.is_local());
     const bool wants_past = nowhere && policy.context == ContextMode::kFull;
+    if (wants_past && hears_all(policy)) {
+      TERTULIA_TRY_AS(Heard all, heard_up_to(participant, known));
+      view.history = std::move(all.transcript);
+      from = all.upto;
+    }
     transcript().for_each(wants_past ? from : std::max(known, from), transcript().size(),
                           [&](std::size_t index, const Message& message) {
                             if (!shows(policy, message)) return;
@@ -196,7 +241,7 @@ Result<ConversationView> ConversationManager::view_for(const std::string& partic
   }
   if (profile.selection) fresh = profile.selection(fresh);
   TERTULIA_TRY_AS(past, heard(past, participant));
-  TERTULIA_TRY_AS(view.history, transcript_of(past));
+  TERTULIA_TRY(append_all(past, view.history));
   TERTULIA_TRY_AS(fresh, heard(fresh, participant));
   for (Message& message : fresh) {
     if (message.role() == Role::kUser) view.delta.push_back(std::move(message));

@@ -13,7 +13,12 @@
 #include "tertulia/base/uuid.h"
 #include "tertulia/conversation/handle.h"
 
+#include "known_conversations.h"
+
 namespace tertulia {
+
+// As many are kept in memory when no run goes on in them.
+inline constexpr std::size_t kKnownConversations = 1'000;
 
 struct EngineParts {
   explicit EngineParts(std::shared_ptr<Engine> turns, const HandleKey& key, std::size_t thread_count,
@@ -22,7 +27,7 @@ struct EngineParts {
         uuids(engine->env().clock(), engine->env().random()),
         handle_key(key),
         keep_checkpoints(keep),
-        threads(thread_pool(thread_count)),
+        threads(lean_thread_pool(thread_count)),
         pool(threads.get()) {}
 
   std::shared_ptr<Engine> engine;
@@ -30,6 +35,7 @@ struct EngineParts {
   HandleKey handle_key;
   std::uint64_t keep_checkpoints;
   Log log = Log().component("workflow");
+  KnownConversations conversations{kKnownConversations};
   // One run at a time on a branch. kTurnRunning {run}.
   Result<void> claim(const SessionKey& key, const BranchId& branch, const std::string& run) {
     MutexLock lock(mutex);

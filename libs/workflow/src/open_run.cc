@@ -141,7 +141,14 @@ Result<void> RunMachine::load_branch(const SessionState& state, PendingCommit& e
     branch.session = key_.session;
     entry.branches.push_back(std::move(made));
   } else {
-    TERTULIA_TRY_AS(branch, tertulia::load_branch(*parts_->store(), key_, *head));
+    known_ = parts_->conversations.take(key_, facts_.branch);
+    if (known_ && !is_as_it_was(*known_, state.session, *head)) known_.reset();
+    if (known_) {
+      branch = branch_of(*head, key_.session, {});
+      branch.transcript = known_->transcript();
+    } else {
+      TERTULIA_TRY_AS(branch, tertulia::load_branch(*parts_->store(), key_, *head));
+    }
   }
   head_.conversation = ConversationManager(state.session, std::move(branch), facts_.base, facts_.input);
   return {};
@@ -186,6 +193,8 @@ Result<Delivery> RunMachine::first_delivery() const {
 
 // Makes the participants known to the session, with their policies.
 void RunMachine::take_part(PendingCommit& entry) {
+  if (known_) head_.conversation.remember(*known_);
+  known_.reset();
   for (const Node& node : graph().nodes) {
     if (!node.speaker) continue;
     ConversationPolicy policy = node.speaker->policy;

@@ -29,7 +29,7 @@ Commit RunMachine::commit_of(const PendingCommit& pending, const RunPlace& befor
                 .expected = conversation.session().revision,
                 .conditions = {},
                 .changes = {},
-                .time = parts_->clock().now()};
+                .time = pending.time};
   if (pending.create) commit.expected = std::nullopt;
   if (pending.put_session || !pending.bindings.empty()) {
     ConversationManager after = conversation;
@@ -71,7 +71,7 @@ Commit RunMachine::commit_of(const PendingCommit& pending, const RunPlace& befor
 void RunMachine::apply(const PendingCommit& commit, Revision revision, RunPlace& place) const {
   for (const ThreadBinding& binding : commit.bindings) place.conversation.bind(binding);
   if (commit.turn) place.conversation.committed(*commit.turn, revision);
-  place.conversation.saw(revision);
+  place.conversation.saw(revision, commit.time);
   if (is_whole_next(place, parts_->keep_checkpoints)) place.last_whole = place.checkpoints + 1;
   ++place.checkpoints;
   place.state = commit.state;
@@ -101,7 +101,8 @@ void RunMachine::submit(PendingCommit commit) {
 }
 
 void RunMachine::send(std::size_t index) {
-  const PendingCommit& pending = pending_[index];
+  PendingCommit& pending = pending_[index];
+  pending.time = parts_->clock().now();
   const std::uint64_t sequence = first_pending_ + index;
   const Revision predicted{pending.create ? 1 : number(head_.conversation.session().revision) + 1};
   if (!durable()) {

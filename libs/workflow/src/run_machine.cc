@@ -78,6 +78,9 @@ void RunMachine::finish(Result<WorkflowOutcome> outcome) {
     tell(EventKind::kWorkflowStatus, std::string(name_of(outcome->status)));
   else
     tell(EventKind::kWorkflowStatus, "failed");
+  // Before others may take it up. After an error it is not sure what is stored.
+  if (claimed_ && durable() && outcome && pending_.empty())
+    parts_->conversations.keep(key_, head_.conversation);
   if (claimed_) parts_->release(key_, facts_.branch);
   // The engine may hold the shared branch as it was.
   if (durable()) parts_->engine->forget(key_);

@@ -65,6 +65,8 @@ struct PendingCommit {
   bool put_session = false;
   // The session is made by it.
   bool create = false;
+  // When it was sent.
+  Time time{};
   std::optional<Result<Revision>> result{};
 };
 
@@ -166,6 +168,8 @@ class RunMachine : public std::enable_shared_from_this<RunMachine> {
   std::function<void()> then_;
   // What the handle says.
   std::optional<Revision> seen_;
+  // The conversation as an earlier run has left it, if it is still so.
+  std::optional<ConversationManager> known_;
   // The parent of the first checkpoint of a fork.
   std::string parent_;
   bool claimed_ = false;

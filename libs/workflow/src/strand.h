@@ -17,20 +17,30 @@ class Strand {
   explicit Strand(Executor& pool) : state_(std::make_shared<State>(pool)) {}
 
   // `job` runs later, never inside this call.
-  void post(std::function<void()> job) {
-    {
-      MutexLock lock(state_->mutex);
-      state_->jobs.push_back(std::move(job));
-      if (state_->running) return;
-      state_->running = true;
-    }
-    // A pool that is closed or full cannot be told of: the jobs then run here, and nothing is lost.
-    if (!state_->pool.post([state = state_] { drain(*state); })) drain(*state_);
-  }
+  void post(std::function<void()> job) { state_->add(std::move(job)); }
+
+  // The same for those who know nothing of strands. It outlives the pool as long as nothing is posted.
+  std::shared_ptr<Executor> executor() const { return state_; }
 
  private:
-  struct State {
+  struct State final : Executor, std::enable_shared_from_this<State> {
     explicit State(Executor& executor) : pool(executor) {}
+
+    Result<void> post(std::function<void()> job) override {
+      add(std::move(job));
+      return {};
+    }
+    void add(std::function<void()> job) {
+      {
+        MutexLock lock(mutex);
+        jobs.push_back(std::move(job));
+        if (running) return;
+        running = true;
+      }
+      // A pool that is closed or full cannot be told of: the jobs then run here, and nothing is lost.
+      if (!pool.post([state = shared_from_this()] { drain(*state); })) drain(*this);
+    }
+
     Executor& pool;
     Mutex mutex;
     std::deque<std::function<void()>> jobs TERTULIA_GUARDED_BY(mutex);

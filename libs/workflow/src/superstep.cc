@@ -93,6 +93,7 @@ void RunMachine::start_step() {
       run->effects = *done;
       run->finished = true;
     }
+    if (node.speaker && node.speaker->thread == ThreadKind::kShared) head_.conversation.hear(node.id);
     running_.push_back(std::move(run));
   }
   nodes_left_ = running_.size();

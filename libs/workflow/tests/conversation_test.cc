@@ -1,4 +1,5 @@
 // One transcript and several participants: who hears what, once, and what the builders make of it.
+#include "tertulia/store/copy_session.h"
 #include "tertulia/store/session_store.h"
 #include "tertulia/tools/function_tool.h"
 #include "tertulia/workflow/concurrent.h"
@@ -52,6 +53,83 @@ TEST_F(ConversationTest, EachHearsWhatWasSaidBeforeItOnceAndByName) {
   EXPECT_THAT(editor.heard(),
               ElementsAre("user: Write a text.", "user: writer: A draft.", "user: reviewer: Too short."));
   EXPECT_EQ(outcome.text(), "A longer draft.");
+}
+
+// One run after the other, each of two agents. What they are shown must not depend on whether the engine has
+// kept the conversation since the run before.
+TEST_F(ConversationTest, WhatWasKeptFromTheRunBeforeIsWhatTheStoreWouldGive) {
+  Listener writer = listener("writer", {"One.", "Two.", "Three.", "Four."});
+  Listener reviewer = listener("reviewer", {"Good.", "Fine.", "Well.", "Nice."});
+  const Workflow workflow = SequentialBuilder().add(writer.agent).add(reviewer.agent).build().value();
+  for (const char* input : {"First.", "Second.", "Third."})
+    workflows->run(workflow, input, {.session = "kept"}).result().value();
+  const std::vector<std::string> kept = writer.heard(2);
+  EXPECT_THAT(kept, ElementsAre("user: First.", "assistant: One.", "user: reviewer: Good.", "user: Second.",
+                                "assistant: Two.", "user: reviewer: Fine.", "user: Third."));
+  EXPECT_THAT(reviewer.heard(2),
+              ElementsAre("user: First.", "user: writer: One.", "assistant: Good.", "user: Second.",
+                          "user: writer: Two.", "assistant: Fine.", "user: Third.", "user: writer: Three."));
+  restart();
+  workflows->run(workflow, "Fourth.", {.session = "kept"}).result().value();
+  std::vector<std::string> longer = kept;
+  longer.insert(longer.end(), {"assistant: Three.", "user: reviewer: Well.", "user: Fourth."});
+  EXPECT_EQ(writer.heard(3), longer);
+}
+
+TEST_F(ConversationTest, ARunSeesWhatOthersWroteToTheBranchSinceTheRunBefore) {
+  Listener writer = listener("writer", {"One.", "Two."});
+  const Workflow workflow = SequentialBuilder().add(writer.agent).build().value();
+  workflows->run(workflow, "First.", {.session = "s"}).result().value();
+  SessionStore sessions(*store, engine->env().clock());
+  const SessionId id = SessionId::parse("s").value();
+  UuidMaker uuids(engine->env().clock(), engine->env().random());
+  const Message said = Message::text(MessageId(uuids.make()), Role::kUser, "Meanwhile.", Time{}).value();
+  sessions
+      .append_turn(
+          id, sessions.load_session(id).value().revision,
+          {.branch = main_branch(), .turn = Turn::from_messages(TurnId(uuids.make()), {said}).value()})
+      .value();
+  workflows->run(workflow, "Second.", {.session = "s"}).result().value();
+  EXPECT_THAT(writer.heard(1),
+              ElementsAre("user: First.", "assistant: One.", "user: Meanwhile.", "user: Second."));
+}
+
+TEST_F(ConversationTest, ASessionThatWasErasedAndMadeAnewIsNotTakenForTheOldOne) {
+  Listener writer = listener("writer", {"One.", "Two."});
+  const Workflow workflow = SequentialBuilder().add(writer.agent).build().value();
+  const WorkflowOutcome first = workflows->run(workflow, "First.", {.session = "s"}).result().value();
+  erase(*store, {.tenant = first.key.tenant, .owner = first.key.owner, .session = first.key.session}).value();
+  workflows->run(workflow, "Second.", {.session = "s"}).result().value();
+  EXPECT_THAT(writer.heard(1), ElementsAre("user: Second."));
+}
+
+// As when messages are erased: the same times and turns, but not the same words.
+TEST_F(ConversationTest, ASessionThatAnotherCopyStandsInPlaceOfIsReadAgain) {
+  Listener writer = listener("writer", {"One.", "Two."});
+  const Workflow workflow = SequentialBuilder().add(writer.agent).build().value();
+  const WorkflowOutcome first = workflows->run(workflow, "First.", {.session = "s"}).result().value();
+  const SessionKey copy{first.key.tenant, first.key.owner, SessionId::parse("copy").value()};
+  SessionEdit other;
+  other.turn = [](Turn& turn, std::vector<ToolCallRecord>&) -> Result<void> {
+    std::vector<Message> messages;
+    for (const Message& message : turn.messages()) {
+      const std::string text = "Other: " + message.text_content();
+      messages.push_back(Message::make({.id = message.id(),
+                                        .role = message.role(),
+                                        .time = message.time(),
+                                        .author = message.author(),
+                                        .parts = {Part::text_of(text)}})
+                             .value());
+    }
+    TERTULIA_TRY_AS(turn, Turn::from_messages(turn.id(), std::move(messages)));
+    return {};
+  };
+  other.session = [](Session& session) { session.revision = Revision{number(session.revision) + 1}; };
+  copy_session(*store, first.key, copy, other).value();
+  erase(*store, {.tenant = copy.tenant, .owner = copy.owner, .session = first.key.session}).value();
+  copy_session(*store, copy, first.key).value();
+  workflows->run(workflow, "Second.", {.session = "s"}).result().value();
+  EXPECT_THAT(writer.heard(1), ElementsAre("user: Other: First.", "assistant: Other: One.", "user: Second."));
 }
 
 TEST_F(ConversationTest, OnlyTheLastAgentsWordsComeOut) {

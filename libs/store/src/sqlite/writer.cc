@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "tertulia/store/memory_guard.h"
+#include "tertulia/store/waits_here.h"
 
 #include "row_ops.h"
 
@@ -62,37 +63,80 @@ void Writer::push(Job job, const std::function<void(Error)>& refused) {
   wake_.notify_one();
 }
 
+void Writer::add(Change change, const std::function<void(Error)>& refused) {
+  if (take_over())
+    write_here(change);
+  else
+    push(std::move(change), refused);
+}
+
+bool Writer::take_over() {
+  if (!WaitsHere::waits()) return false;
+  MutexLock lock(mutex_);
+  if (writing_ || closing_ || upkeep_ || !jobs_.empty()) return false;
+  writing_ = true;
+  return true;
+}
+
+void Writer::hand_back() {
+  const bool due = order_is_due();
+  bool wake = false;
+  {
+    MutexLock lock(mutex_);
+    writing_ = false;
+    upkeep_ = due;
+    wake = due || closing_ || !jobs_.empty();
+  }
+  if (wake) wake_.notify_one();
+}
+
+void Writer::write_here(Change& change) {
+  std::optional<Outcome> outcome;
+  {
+    // Also if there is no memory for what has to be answered.
+    const HandsBack at_the_end{*this};
+    MutexLock tables(tables_);
+    write_together_or_alone({&change, 1});
+    outcome = std::move(outcomes_.front());
+  }
+  answer(change, *std::move(outcome));
+}
+
 void Writer::commit(Commit commit, Done<Revision> done) {
   Result<void> pushed = guarded<void>([&]() -> Result<void> {
     std::vector<std::string> texts = texts_of(commit);
-    push(Change{.change = std::move(commit),
-                .texts = std::move(texts),
-                .asking = asking_thread(),
-                .commit_done = done,
-                .note_done = {}},
-         [&](Error error) { done(std::move(error)); });
+    add({.change = std::move(commit),
+         .texts = std::move(texts),
+         .asking = asking_thread(),
+         .commit_done = done,
+         .note_done = {}},
+        [&](Error error) { done(std::move(error)); });
     return {};
   });
   if (!pushed) done(std::move(pushed).error());
 }
 void Writer::note(Note note, Done<void> done) {
   Result<void> pushed = guarded<void>([&]() -> Result<void> {
-    push(Change{.change = std::move(note),
-                .texts = {},
-                .asking = asking_thread(),
-                .commit_done = {},
-                .note_done = done},
-         [&](Error error) { done(std::move(error)); });
+    add({.change = std::move(note),
+         .texts = {},
+         .asking = asking_thread(),
+         .commit_done = {},
+         .note_done = done},
+        [&](Error error) { done(std::move(error)); });
     return {};
   });
   if (!pushed) done(std::move(pushed).error());
 }
 void Writer::run(Task task, const std::function<void(Error)>& refused) { push(std::move(task), refused); }
 
-// A task alone, or as many changes as stand in front of the next task.
+// A task alone, or as many changes as stand in front of the next task; nothing, if there is upkeep to do.
+// False at the end.
 bool Writer::take(std::vector<Job>& jobs) {
   MutexLock lock(mutex_);
-  while (jobs_.empty() && !closing_) wake_.wait(mutex_);
+  writing_ = false;
+  while (writing_ || (jobs_.empty() && !closing_ && !upkeep_)) wake_.wait(mutex_);
+  writing_ = true;
+  const bool upkeep = std::exchange(upkeep_, false);
   while (!jobs_.empty() && jobs.size() < kGroup) {
     const bool is_task = std::holds_alternative<Task>(jobs_.front());
     if (is_task && !jobs.empty()) break;
@@ -100,7 +144,7 @@ bool Writer::take(std::vector<Job>& jobs) {
     jobs_.pop_front();
     if (is_task) break;
   }
-  return !jobs.empty();
+  return upkeep || !jobs.empty();
 }
 
 // Makes room for a group before the thread begins: running out of memory later must not end it.
@@ -150,20 +194,22 @@ void Writer::write_together_or_alone(std::span<Change> changes) {
   }
 }
 
-void Writer::write_all(std::vector<Change>& changes) {
+void Writer::write_all(std::span<Change> changes) {
   {
     MutexLock tables(tables_);
     write_together_or_alone(changes);
   }
   // Only now: a loser may have learnt of a revision that was not durable before.
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (changes[i].commit_done) {
-      changes[i].commit_done(std::move(outcomes_[i]));
-    } else if (outcomes_[i]) {
-      changes[i].note_done({});
-    } else {
-      changes[i].note_done(std::move(outcomes_[i]).error());
-    }
+  for (std::size_t i = 0; i < changes.size(); ++i) answer(changes[i], std::move(outcomes_[i]));
+}
+
+void Writer::answer(const Change& change, Outcome outcome) {
+  if (change.commit_done) {
+    change.commit_done(std::move(outcome));
+  } else if (outcome) {
+    change.note_done({});
+  } else {
+    change.note_done(std::move(outcome).error());
   }
 }
 

@@ -1,8 +1,10 @@
-// The one thread that writes, with the one connection that writes and checkpoints.
+// The writing thread, with the one connection that writes and checkpoints.
 //
 // Changes of all sessions queue up here and become durable in groups: one batch of the change log, one sync
-// for many. Each is checked against the image of its session first, so a refused one does not spoil the
-// group; if the group fails all the same, each change is tried alone. The tables follow later, see settle().
+// for many. There is a thread for it, but a thread that would only wait for its change (WaitsHere) is the
+// writing one itself for that change, if nobody else is. Each is checked against the image of its session
+// first, so a refused one does not spoil the group; if the group fails all the same, each change is tried
+// alone. The tables follow later, see settle().
 #pragma once
 
 #include <atomic>
@@ -90,7 +92,17 @@ class Writer {
   void begin_work();
   void work(std::vector<Job> jobs, std::vector<Change> changes);
   bool take(std::vector<Job>& jobs);
-  void write_all(std::vector<Change>& changes) TERTULIA_EXCLUDES(tables_);
+  // Makes the calling thread the writing one, if it waits and nobody writes or is about to.
+  bool take_over();
+  void hand_back();
+  struct HandsBack {
+    Writer& writer;
+    ~HandsBack() { writer.hand_back(); }
+  };
+  void add(Change change, const std::function<void(Error)>& refused);
+  void write_here(Change& change) TERTULIA_EXCLUDES(tables_);
+  void write_all(std::span<Change> changes) TERTULIA_EXCLUDES(tables_);
+  static void answer(const Change& change, Outcome outcome);
   void write_together_or_alone(std::span<Change> changes) TERTULIA_REQUIRES(tables_);
   Result<void> write_group(std::span<Change> changes, std::vector<Outcome>& outcomes)
       TERTULIA_REQUIRES(tables_);
@@ -130,6 +142,8 @@ class Writer {
 
   Result<void> read_marks();
   void keep_order();
+  // Whether keep_order() would do something that does not wait for an idle moment.
+  bool order_is_due();
   Result<void> flush();
   Result<void> write_row_of(std::int64_t session);
   Result<std::size_t> derive_batch();
@@ -171,6 +185,10 @@ class Writer {
   CondVar wake_;
   std::deque<Job> jobs_ TERTULIA_GUARDED_BY(mutex_);
   bool closing_ TERTULIA_GUARDED_BY(mutex_) = false;
+  // A thread is the writing one: our own, until it waits for the first time.
+  bool writing_ TERTULIA_GUARDED_BY(mutex_) = true;
+  // There is upkeep to do, which whoever has waited for a change has left to our own thread.
+  bool upkeep_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -95,6 +95,17 @@ Writer::~Writer() {
   }
 }
 
+bool Writer::order_is_due() {
+  MutexLock tables(tables_);
+  if (broken_) return false;
+  if (waiting_bytes_ >= core_.options.log_bytes / kLogParts || log_.bytes() >= core_.options.log_bytes)
+    return true;
+  if (connection_.log_pages() * kPageBytes >= kCheckpointBytes) return true;
+  if (commits_since_flush_ >= kFlushCommits || lagging_turns_ >= kDeriveWhenBehind) return true;
+  MutexLock lock(core_.mutex);
+  return core_.newer.size() >= kFlushSessions;
+}
+
 void Writer::keep_order() {
   if (broken_) return;
   if (waiting_bytes_ >= core_.options.log_bytes / kLogParts) static_cast<void>(settle_tables());

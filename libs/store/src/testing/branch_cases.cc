@@ -10,11 +10,6 @@ namespace {
 using Trial = StoreTrial;
 using Numbers = std::vector<std::uint64_t>;
 
-const SessionKey& key() {
-  static const SessionKey key = Trial::key();
-  return key;
-}
-
 void forking(std::vector<StoreCase>& cases) {
   const auto add = [&](std::string name, auto run) { cases.push_back({"fork", std::move(name), run}); };
   add("a fork begins with its parent's messages", [](Trial& t) {

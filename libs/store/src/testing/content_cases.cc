@@ -10,11 +10,6 @@ namespace {
 
 using Trial = StoreTrial;
 
-const SessionKey& key() {
-  static const SessionKey key = Trial::key();
-  return key;
-}
-
 // That a turn with this question and answer comes back byte for byte.
 void round_trip(Trial& t, const Turn& turn, std::vector<ToolCallRecord> calls = {}) {
   const Revision seen = t.create(key());

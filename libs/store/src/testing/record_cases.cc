@@ -12,11 +12,6 @@ namespace {
 
 using Trial = StoreTrial;
 
-const SessionKey& key() {
-  static const SessionKey key = Trial::key();
-  return key;
-}
-
 const StreamId& journal() {
   static const StreamId stream{.kind = RecordKind::kJournal, .branch = main_branch()};
   return stream;

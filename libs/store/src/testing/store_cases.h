@@ -7,6 +7,12 @@
 
 namespace tertulia {
 
+// The session of a case that needs one only.
+inline const SessionKey& key() {
+  static const SessionKey key = StoreTrial::key();
+  return key;
+}
+
 void add_commit_cases(std::vector<StoreCase>& cases);
 void add_branch_cases(std::vector<StoreCase>& cases);
 void add_content_cases(std::vector<StoreCase>& cases);

@@ -92,8 +92,10 @@ class Engine {
   // resumes the unfinished turn of the branch: kNothingToResume if there is none.
   Run run(const AgentDefinitionPtr& agent, Input input, std::string_view session, RunOptions options);
   // One turn behind the messages of a branch that is the caller's own; null: behind nothing. The branch gets
-  // the turn's messages when its end is read from the Run, and must outlive it.
-  Run run_on(const AgentDefinitionPtr& agent, Input input, Branch* branch, RunOptions options);
+  // the turn's messages when its end is read from the Run, and must outlive it. `where` is what the turn is
+  // worked on: it runs one job at a time and refuses none. Null: the engine's own threads.
+  Run run_on(const AgentDefinitionPtr& agent, Input input, Branch* branch, RunOptions options,
+             std::shared_ptr<Executor> where = nullptr);
   // As run(), on the session and branch that `branch` came from; `branch` gets the turn's messages when its
   // end is read from the Run. It must be as the store has it, and outlive the Run.
   Run run_following(const AgentDefinitionPtr& agent, Input input, Branch& branch, RunOptions options);

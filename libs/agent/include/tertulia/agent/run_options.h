@@ -61,6 +61,8 @@ struct RunOptions {
   std::string idempotency_key{};
   OnBusy on_busy = OnBusy::kReject;
   OnInterrupted on_interrupted = OnInterrupted::kFinish;
+  // False: nothing tells what the model is shown, of a turn that is not stored. One that is always does.
+  bool receipts = true;
   // Deltas that wait to be read are joined.
   bool coalesce = false;
 };

@@ -23,4 +23,9 @@ class Executor {
 // `queue` of them. The destructor runs what waits (what that posts is kClosed) and joins all but its own.
 std::unique_ptr<Executor> thread_pool(std::size_t threads, std::size_t queue = 65'536);
 
+// The same for jobs that are mostly short: as many threads as the machine has cores take them, one after the
+// other. A job that has waited for a few milliseconds, because those before it block, gets a thread all the
+// same, up to `threads`.
+std::unique_ptr<Executor> lean_thread_pool(std::size_t threads, std::size_t queue = 65'536);
+
 }  // namespace tertulia

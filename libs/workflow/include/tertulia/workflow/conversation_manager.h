@@ -79,23 +79,41 @@ class ConversationManager {
   Result<std::vector<Message>> merge_response(ThreadBinding& binding, const ConversationView& view,
                                               const std::vector<Message>& turn) const;
 
+  // Makes ready what the participant is shown of the past, so that view_for adds only what came since. Kept
+  // for the next run by remember(), from the conversation as an earlier run has left it.
+  void hear(const std::string& participant);
+  void remember(const ConversationManager& left);
+
   // After a commit.
   void committed(const Turn& turn, Revision revision);
   void bind(ThreadBinding binding);
   // The session was read again: keeps the bindings, which only runs write.
   void saw(Session session);
-  void saw(Revision revision) { session_.revision = revision; }
+  void saw(Revision revision, Time time) {
+    session_.revision = revision;
+    session_.last_activity = time;
+  }
   void append_stored(const Turn& turn, Revision revision) { shared_.transcript.append(turn, revision); }
   void attach(const std::vector<Attachment>& attachments);
   // Says who takes part. True if that is news.
   bool ensure_participant(Participant participant);
 
  private:
+  // What a participant has heard of messages 0..upto.
+  struct Heard {
+    Transcript transcript;
+    std::uint64_t upto = 0;
+  };
   struct Profile {
     ConversationPolicy policy;
     ViewSelection selection;
+    Heard heard;
   };
   const Profile& profile(const std::string& participant) const;
+  // How far it has been given the shared branch, if nobody keeps its thread.
+  std::uint64_t known_by(const std::string& participant) const;
+  // What it has heard and hears of messages up to `known`.
+  Result<Heard> heard_up_to(const std::string& participant, std::uint64_t known) const;
 
   Session session_;
   Branch shared_;

@@ -1,0 +1,43 @@
+// Coroutines on the threads of somebody else's Executor.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/context.hpp>
+
+#include "tertulia/base/executor.h"
+
+#include "async.h"
+
+namespace tertulia {
+
+// What Asio takes for an executor. `where` must run one job at a time: a coroutine and what wakes it must not
+// meet. Concurrency: any thread.
+class OnExecutor {
+ public:
+  OnExecutor(std::shared_ptr<Executor> where, std::shared_ptr<IoContext> context)
+      : where_(std::move(where)), context_(std::move(context)) {}
+
+  template <class Function>
+  void execute(Function function) const {
+    // Jobs are copied, and a function of Asio's is not.
+    auto shared = std::make_shared<Function>(std::move(function));
+    const Result<void> posted = where_->post([shared] { std::move (*shared)(); });
+    TERTULIA_CHECK(posted.ok(), "an executor that coroutines run on takes every job");
+  }
+
+  IoContext& query(boost::asio::execution::context_t) const noexcept { return *context_; }
+  static constexpr boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t) noexcept {
+    return boost::asio::execution::blocking.never;
+  }
+  bool operator==(const OnExecutor& other) const noexcept { return where_ == other.where_; }
+  bool operator!=(const OnExecutor& other) const noexcept { return where_ != other.where_; }
+
+ private:
+  std::shared_ptr<Executor> where_;
+  std::shared_ptr<IoContext> context_;
+};
+
+}  // namespace tertulia
