@@ -46,7 +46,7 @@ TEST(Engine, WorksOnATurnThatIsNotStoredWhereTheCallerSays) {
   const std::shared_ptr<Executor> where = thread_pool(1);
   std::promise<std::thread::id> thread;
   where->post([&] { thread.set_value(std::this_thread::get_id()); }).value();
-  Run run = engine->run_on(agent.definition_ptr(), {.text = "Where?"}, nullptr, {}, where);
+  auto run = engine->run_on(agent.definition_ptr(), {.text = "Where?"}, nullptr, {}, where);
   EXPECT_EQ(run.result().value().text, "Here.");
   EXPECT_EQ(model->asked_on, thread.get_future().get());
 }
@@ -56,7 +56,7 @@ TEST(Engine, TellsNothingOfWhatAModelIsShownIfNobodyWantsToKnow) {
     const auto model = scripted_model();
     model->add(ModelStep().say("Yes."));
     const Agent agent = AgentBuilder().with_model(model, "script").build().value();
-    Run run = agent.run("Well?", RunOptions{.receipts = wanted});
+    auto run = agent.run("Well?", RunOptions{.receipts = wanted});
     int told = 0;
     for (const Event& event : run) told += event.kind == EventKind::kReceipt ? 1 : 0;
     return told;
