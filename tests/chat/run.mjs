@@ -173,6 +173,29 @@ const stories = {
     await chat.until('[exit 0]');
   },
 
+  async ctrl_c_drops_what_is_written_wherever_one_stands_in_it_and_leaves_only_twice_in_a_row(world) {
+    const chat = world.chat(['--session', 'dropped']);
+    await chat.until(/\n›$/);
+    chat.say('once upon');
+    await chat.until(said('You said: once upon'));
+    chat.key('C-c');
+    await chat.until(/Ctrl-C again[^]*\n›$/);
+    chat.type('first');
+    chat.key('M-Enter');
+    chat.type('second');
+    chat.key('C-a');
+    await chat.until(/\n› first\nsecond$/);
+    chat.key('C-c');
+    await chat.until(/\n› first\nsecond\nCtrl-C again[^]*\n›$/);
+    chat.key('C-r');                     // a search is ended by it, too
+    chat.type('upon');
+    await chat.until(/\n› once upon\nbck:upon$/);
+    chat.key('C-c');
+    await chat.until(/\n› once upon\nCtrl-C again[^]*\n›$/);
+    chat.key('C-c');
+    await chat.until('[exit 0]');
+  },
+
   async whoever_ends_it_the_terminal_is_left_as_it_was(world) {
     const chat = world.chat(['--session', 'ended']);
     await chat.until(/\n›$/);
@@ -358,6 +381,20 @@ const stories = {
     assert.match(wrong.err, /did you mean 'other'/);
   },
 
+  async whoever_comes_back_is_not_told_that_words_are_void_which_they_have_not_seen(world) {
+    const chat = world.chat(['--session', 'back']);
+    await chat.until(/\n›$/);
+    chat.say('Tell a story');
+    await chat.until('Once upon a time');
+    process.kill(Number((await world.pipe(['turns'])).err.match(/process (\d+)/)[1]), 'SIGKILL');
+    await chat.until('[exit 137]');
+    world.model.release('the story');
+    const again = world.chat(['--session', 'back']);
+    const shown = await again.until(said('Once upon a time it ended.'));
+    assert.match(shown, /A turn was interrupted here; it goes on\./);
+    assert.doesNotMatch(shown, /is void/);
+  },
+
   async without_colour_it_is_plain_text(world) {
     const chat = world.chat(['--session', 'plain', '--no-color'], { rows: 40 });
     await chat.until(/\n›$/);
@@ -374,6 +411,38 @@ const stories = {
     await chat.until(/denied[^]*denied[^]*It is written down\.\n\n[^]*\n›$/);
     assert.ok(!existsSync(join(world.home, 'work/plan.txt')));
     assert.doesNotMatch(chat.colours(), /\x1b\[/);
+  },
+
+  async a_dumb_terminal_gets_no_sequences(world) {
+    const chat = world.chat(['--session', 'dumb'], { env: { TERM: 'dumb' } });
+    const raw = join(world.home, 'raw');
+    chat.tmux('pipe-pane', '-t', 'main', `cat > '${raw}'`);
+    await chat.until(/\n›$/);
+    chat.say('one');
+    await chat.until(said('You said: one'));
+    chat.say('Write it down');
+    await chat.until('[x] never');
+    chat.key('n');
+    await chat.until(said('It is written down.'));
+    chat.key('C-d');
+    await chat.until('[exit 0]');
+    assert.match(readFileSync(raw, 'utf8'), /You said: one[^]*It is written down/);
+    assert.doesNotMatch(readFileSync(raw, 'utf8'), /\x1b/);
+  },
+
+  async what_is_pasted_keeps_its_lines_whatever_is_written_there(world) {
+    for (const locale of ['C.UTF-8', 'C', '']) {
+      const chat = world.chat(['--session', `paste${locale.length}`], { env: { LC_ALL: locale, LANG: '' } });
+      await chat.until(/\n›$/);
+      chat.paste('Grüße ✓ 日本\n\n  two\n');
+      await chat.until(/\n› Grüße ✓ 日本\n\n {2}two$/);
+      chat.type('!');
+      chat.key('Enter');
+      await chat.until(said('You said: Grüße ✓ 日本'));
+      assert.equal(world.model.requests.at(-1).messages.at(-1).content, 'Grüße ✓ 日本\n\n  two!');
+      chat.key('C-d');
+      await chat.until('[exit 0]');
+    }
   },
 
   async lines_history_and_completion(world) {

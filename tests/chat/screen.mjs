@@ -20,6 +20,11 @@ export class Screen {
   // Text as it is; named keys (Enter, C-c, M-Enter) one by one.
   type(text) { this.tmux('send-keys', '-t', 'main', '-l', text); }
   key(...names) { this.tmux('send-keys', '-t', 'main', ...names); }
+  // As a terminal pastes: marked, if the program has asked for that.
+  paste(text) {
+    this.tmux('set-buffer', text);
+    this.tmux('paste-buffer', '-p', '-t', 'main');
+  }
   say(text) { this.type(text); this.key('Enter'); }
   resize(columns, rows) { this.tmux('resize-window', '-t', 'main', '-x', columns, '-y', rows); }
 

@@ -49,7 +49,8 @@ class ChatLoop {
       const LineEditor::Input input = editor_.read();
       if (input.end == LineEditor::End::kLeft) return {};
       if (input.end == LineEditor::End::kInterrupted) {
-        if (std::exchange(warned, true)) return {};
+        // What was written is dropped first; whoever wrote something meanwhile has not meant to leave.
+        if (std::exchange(warned, true) && !input.dropped) return {};
         dim("Ctrl-C again, or Ctrl-D, leaves the chat; everything is kept.");
         continue;
       }

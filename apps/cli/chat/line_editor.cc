@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -34,6 +35,12 @@ void to_terminal(const char* text) {
   std::fflush(stdout);
 }
 
+// What a terminal that is only a line of text would show as it is.
+bool takes_sequences() {
+  const char* const terminal = std::getenv("TERM");
+  return terminal != nullptr && *terminal != '\0' && std::string_view(terminal) != "dumb";
+}
+
 std::string common_start(const std::vector<std::string>& words) {
   std::string start = words.front();
   for (const std::string& word : words) {
@@ -53,6 +60,7 @@ struct LineEditor::Parts {
   std::string more_prompt;
   bool more = false;
   bool interrupted = false;
+  bool dropped = false;
 
   static Parts& of(EditLine* editor) {
     void* self = nullptr;
@@ -66,8 +74,13 @@ struct LineEditor::Parts {
   }
 
   static unsigned char on_interrupt(EditLine* editor, int) {
-    of(editor).interrupted = true;
-    return CC_NEWLINE;
+    Parts& parts = of(editor);
+    parts.interrupted = true;
+    const LineInfo* line = el_line(editor);
+    parts.dropped = parts.more || line->lastchar != line->buffer;
+    // As if it were sent: then the cursor goes behind all of it, and what is shown next does not stand on it.
+    el_push(editor, "\n");
+    return CC_NORM;
   }
 
   // The editor puts the terminal right when the signal comes, and again when the program goes on.
@@ -80,15 +93,16 @@ struct LineEditor::Parts {
     return el_insertstr(editor, "\n") == 0 ? CC_REFRESH : CC_ERROR;
   }
 
-  // Everything up to the end of what is pasted, line ends included.
+  // Everything up to the end of what is pasted, line ends included. By wide characters: the narrow form ends
+  // at the first one that is no byte.
   static unsigned char on_paste(EditLine* editor, int) {
-    static const std::string kEnd = "\x1b[201~";
-    std::string text;
-    char c = 0;
-    while (!text.ends_with(kEnd) && el_getc(editor, &c) == 1) text += c == '\r' ? '\n' : c;
+    constexpr std::wstring_view kEnd = L"\x1b[201~";
+    std::wstring text;
+    wchar_t c = 0;
+    while (!text.ends_with(kEnd) && el_wgetc(editor, &c) == 1) text += c == L'\r' ? L'\n' : c;
     if (text.ends_with(kEnd)) text.resize(text.size() - kEnd.size());
-    while (text.ends_with('\n')) text.pop_back();
-    return text.empty() || el_insertstr(editor, text.c_str()) == 0 ? CC_REFRESH : CC_ERROR;
+    while (text.ends_with(L'\n')) text.pop_back();
+    return text.empty() || el_winsertstr(editor, text.c_str()) == 0 ? CC_REFRESH : CC_ERROR;
   }
 
   static unsigned char on_complete(EditLine* editor, int) {
@@ -174,8 +188,10 @@ LineEditor::Input LineEditor::read() {
   std::string message;
   bool left = false;
   parts.interrupted = false;
+  parts.dropped = false;
   parts.more = false;
-  to_terminal(kPasteOn);
+  const bool marks_pastes = takes_sequences();
+  if (marks_pastes) to_terminal(kPasteOn);
   while (true) {
     int count = 0;
     const char* line = el_gets(parts.editor, &count);
@@ -187,10 +203,11 @@ LineEditor::Input LineEditor::read() {
     message.back() = '\n';
     parts.more = true;
   }
-  to_terminal(kPasteOff);
-  if (parts.interrupted || left) {
+  if (marks_pastes) to_terminal(kPasteOff);
+  if (parts.interrupted) return {.end = End::kInterrupted, .dropped = parts.dropped};
+  if (left) {
     to_terminal("\n");
-    return {parts.interrupted ? End::kInterrupted : End::kLeft};
+    return {End::kLeft};
   }
   if (message.find_first_not_of(" \n\t") != std::string::npos) {
     HistEvent event;

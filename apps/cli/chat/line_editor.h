@@ -26,6 +26,8 @@ class LineEditor {
   struct Input {
     End end = End::kMessage;
     std::string text{};
+    // Of an interruption: something had been written, and is gone.
+    bool dropped = false;
   };
 
   explicit LineEditor(Options options);

@@ -78,10 +78,13 @@ class PlainView final : public TurnView {
   void show(const Event& event) override {
     if (event.kind == EventKind::kTextDelta) {
       out_.print(printable_lines(event.text));
+      said_ = said_ || !event.text.empty();
       if (!event.text.empty()) line_open_ = !event.text.ends_with('\n');
       return;
     }
     if (event.kind == EventKind::kTextEnded) return close_line();
+    // Whoever comes back to a turn has seen nothing of what is void.
+    if (event.kind == EventKind::kReset && !std::exchange(said_, false)) return;
     if (!notes_) return;
     if (event.kind == EventKind::kToolCallArguments) arguments_[event.index] += event.text;
     if (event.kind == EventKind::kToolCallResult) {
@@ -127,6 +130,7 @@ class PlainView final : public TurnView {
   const Output& out_;
   const bool notes_;
   bool line_open_ = false;
+  bool said_ = false;
   Event question_;
   std::string choices_;
   // Of what is being typed; 0: nothing is.
@@ -158,6 +162,7 @@ class RichView final : public TurnView {
                  event.kind == EventKind::kTextStarted;
     switch (event.kind) {
       case EventKind::kTextDelta:
+        said_ = said_ || !event.text.empty();
         stream_.add(event.text);
         keep_closed();
         break;
@@ -181,6 +186,8 @@ class RichView final : public TurnView {
       case EventKind::kReset:
         tools_.clear();
         stream_ = {};
+        // Whoever comes back to a turn has seen nothing of what is void.
+        if (!std::exchange(said_, false)) return draw();
         break;
       default:
         break;
@@ -332,6 +339,8 @@ class RichView final : public TurnView {
   std::vector<RunningTool> tools_;
   Event question_;
   std::string choices_;
+  // Something of this answer was shown.
+  bool said_ = false;
   bool asking_ = false;
   // The model has not said anything yet.
   bool waiting_ = true;

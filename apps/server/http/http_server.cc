@@ -142,7 +142,7 @@ Task<void> HttpServer::Impl::accept() {
     if (connections() >= room_) {
       failed = asio::error::no_descriptors;
     } else {
-      const std::shared_ptr<Loop> loop = loops_[next++ % loops_.size()];
+      const std::shared_ptr<Loop>& loop = loops_[next++ % loops_.size()];
       Socket socket = co_await acceptor_->async_accept(loop->io(), asio::redirect_error(use_task, failed));
       if (!failed) {
         welcome(loop, std::move(socket));
