@@ -394,6 +394,7 @@ Result<Revision> SessionFiles::commit(const Commit& commit, const Changed& chang
   TERTULIA_TRY(check_writable());
   TERTULIA_TRY_AS(Plan plan, plan_commit(commit));
   const Revision revision = plan.revision;
+  const Changing changing(*this);
   try {
     TERTULIA_TRY(carry_out(plan));
     MutexLock state(state_mutex_);
@@ -433,6 +434,7 @@ Result<void> SessionFiles::note(const Note& note) {
                change);
   }
   TERTULIA_TRY(plan_records_files(plan));
+  const Changing changing(*this);
   try {
     TERTULIA_TRY(carry_out(plan));
     MutexLock state(state_mutex_);

@@ -133,8 +133,12 @@ class SessionFiles {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t visible = 0;
+    // Of changes_begun_, when this was looked up.
+    std::uint64_t seen = 0;
   };
   struct Plan;
+  // While files are changed: readers that find something wrong meanwhile look again.
+  class Changing;
 
   // Loading (session_files.cc). With write_mutex_ held.
   Result<void> ensure_loaded() TERTULIA_REQUIRES(write_mutex_);
@@ -192,6 +196,8 @@ class SessionFiles {
   // Reading (session_read.cc).
   Result<std::vector<TranscriptPart>> parts_of(const TurnRange& range);
   Result<void> read_part(const TranscriptPart& part, std::vector<StoredTurn>& turns);
+  Result<std::string_view> line_in(LineReader& lines, std::uint64_t at, const std::string& record,
+                                   std::uint64_t seen);
   // Where the line begins that holds the message `index`, or the one behind it.
   Result<std::uint64_t> find_line(LineReader& lines, const TranscriptPart& part);
   // Calls `each` with every turn of the branch's own that holds `needle` in its text. Stops at damage, also
@@ -202,10 +208,17 @@ class SessionFiles {
   Result<void> whole_transcript(const BranchId& branch) const;
   Result<void> find_tool_calls(const RecordQuery& query, const std::function<void(Record)>& found);
   Result<void> load_records(RecordKind kind, const std::optional<BranchId>& branch);
+  Result<void> find_tool_calls_in(TranscriptPart part, const RecordQuery& query,
+                                  const std::function<void(Record)>& found);
   struct OpenRecords;
+  struct PlaceNow;
+  std::optional<PlaceNow> place_now(const Record& record) const;
   Result<void> read_payload(Record& record, std::unique_ptr<OpenRecords>& open);
-  Result<void> read_asset(Record& record, const RecordItem& item);
-  Error found_damage(const std::string& record, const Error& why);
+  Result<void> read_payload_at(Record& record, const PlaceNow& place, std::unique_ptr<OpenRecords>& open);
+  Result<void> read_asset(Record& record, const RecordItem& item, std::uint64_t seen);
+  // kSessionDamaged; kNotFound if the files were changed since `seen`, so that it may be none.
+  Error found_damage(const std::string& record, const Error& why, std::uint64_t seen);
+  void wait_for_writer() { MutexLock lock(write_mutex_); }
   Path directory_path() const { return sessions_ / name_; }
 
   // Erasing and verifying (session_verify.cc).
@@ -226,6 +239,8 @@ class SessionFiles {
   Mutex write_mutex_;
   SessionDirectory directory_ TERTULIA_GUARDED_BY(write_mutex_);
   std::atomic<bool> is_loaded_ = false;
+  std::atomic<std::uint64_t> changes_begun_ = 0;
+  std::atomic<std::uint64_t> changes_done_ = 0;
 
   // Changed with both mutexes held, so reading needs either one.
   mutable Mutex state_mutex_;
@@ -236,6 +251,17 @@ class SessionFiles {
   // The first damage, as the error that a writer gets. `is_unreadable_`: readers of the session get it too.
   std::optional<Error> damage_;
   bool is_unreadable_ = false;
+};
+
+class SessionFiles::Changing {
+ public:
+  explicit Changing(SessionFiles& session) : session_(session) { ++session_.changes_begun_; }
+  ~Changing() { ++session_.changes_done_; }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+
+ private:
+  SessionFiles& session_;
 };
 
 }  // namespace tertulia

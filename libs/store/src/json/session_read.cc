@@ -18,12 +18,26 @@ bool says_machine(ErrorCode code) {
          code == ErrorCode::kNeedsVersion;
 }
 
+Error damage(std::string sentence) { return Error(ErrorCode::kDamaged, std::move(sentence)); }
+
 }  // namespace
 
-Error SessionFiles::found_damage(const std::string& record, const Error& why) {
+Error SessionFiles::found_damage(const std::string& record, const Error& why, std::uint64_t seen) {
   if (says_machine(why.code())) return why;
+  if (changes_begun_ != seen || changes_done_ != seen) {
+    return Error(ErrorCode::kNotFound, record + " was changed while it was being read");
+  }
   note_damage(record, why.message());
   return damaged(record, why.message());
+}
+
+// The line of a transcript that begins here.
+Result<std::string_view> SessionFiles::line_in(LineReader& lines, std::uint64_t at, const std::string& record,
+                                               std::uint64_t seen) {
+  const Result<std::optional<std::string_view>> line = lines.line_at(at);
+  if (!line) return found_damage(record, line.error(), seen);
+  if (!*line) return found_damage(record, damage("a line does not end"), seen);
+  return **line;
 }
 
 Result<std::vector<SessionFiles::TranscriptPart>> SessionFiles::parts_of(const TurnRange& range) {
@@ -49,7 +63,8 @@ Result<std::vector<SessionFiles::TranscriptPart>> SessionFiles::parts_of(const T
                      .size = files.size,
                      .begin = segment.begin,
                      .end = segment.end,
-                     .visible = segment.visible});
+                     .visible = segment.visible,
+                     .seen = changes_done_});
   }
   return parts;
 }
@@ -74,44 +89,43 @@ Result<std::uint64_t> SessionFiles::find_line(LineReader& lines, const Transcrip
 }
 
 Result<void> SessionFiles::read_part(const TranscriptPart& part, std::vector<StoredTurn>& turns) {
-  TERTULIA_TRY_AS(std::unique_ptr<File> file,
-                  context_.files.open(directory_path() / part.path, OpenMode::kRead));
-  LineReader lines(*file, part.size);
-  TERTULIA_TRY_AS(std::uint64_t at, find_line(lines, part));
+  Result<std::unique_ptr<File>> file = context_.files.open(directory_path() / part.path, OpenMode::kRead);
+  if (!file) return found_damage(part.path, file.error(), part.seen);
+  LineReader lines(**file, part.size);
+  const Result<std::uint64_t> start = find_line(lines, part);
+  if (!start) return found_damage(part.path, start.error(), part.seen);
   std::optional<TurnHead> before;
-  while (at < part.size) {
+  for (std::uint64_t at = *start; at < part.size;) {
     const std::string record = part.path + " at byte " + std::to_string(at);
-    TERTULIA_TRY_AS(std::optional<std::string_view> line, lines.line_at(at));
-    if (!line) return found_damage(record, Error(ErrorCode::kDamaged, "a line does not end"));
-    at += line->size() + 1;
-    const std::optional<TurnHead> head = read_turn_head(*line);
+    TERTULIA_TRY_AS(const std::string_view line, line_in(lines, at, record, part.seen));
+    at += line.size() + 1;
+    const std::optional<TurnHead> head = read_turn_head(line);
     if (head && head->end() <= part.begin) continue;
     if (head && before && head->first_index >= part.end && head->first_index == before->end()) break;
-    Result<TurnLine> turn = read_turn_line(key_, part.path, part.branch, *line);
-    if (!turn) return found_damage(record, turn.error());
+    Result<TurnLine> turn = read_turn_line(key_, part.path, part.branch, line);
+    if (!turn) return found_damage(record, turn.error(), part.seen);
     const bool fits = before ? turn->head.number == before->number + 1 &&
                                    turn->head.first_index == before->end() &&
                                    turn->head.revision > before->revision
                              : turn->head.first_index <= part.begin && turn->head.end() > part.begin;
-    if (!fits)
-      return found_damage(record, Error(ErrorCode::kDamaged, "lines are missing or in another order"));
+    if (!fits) return found_damage(record, damage("lines are missing or in another order"), part.seen);
     before = turn->head;
     Result<StoredTurn> cut = cut_turn({.turn = std::move(turn->append.turn),
                                        .revision = turn->head.revision,
                                        .first_index = turn->head.first_index},
                                       part.visible);
-    if (!cut) return found_damage(record, cut.error());
+    if (!cut) return found_damage(record, cut.error(), part.seen);
     turns.push_back(*std::move(cut));
     if (before->end() >= part.end) return {};
   }
   if (!before || before->end() < part.end) {
-    return found_damage(part.path, Error(ErrorCode::kDamaged, "messages are missing at its end"));
+    return found_damage(part.path, damage("messages are missing at its end"), part.seen);
   }
   return {};
 }
 
 Result<std::vector<StoredTurn>> SessionFiles::read_turns(const TurnRange& range) {
-  for (int attempt = 0;; ++attempt) {
+  while (true) {
     TERTULIA_TRY(ensure_there());
     TERTULIA_TRY_AS(const std::vector<TranscriptPart> parts, parts_of(range));
     std::vector<StoredTurn> turns;
@@ -122,8 +136,8 @@ Result<std::vector<StoredTurn>> SessionFiles::read_turns(const TurnRange& range)
     }
     if (read) return turns;
     if (read.error().code() != ErrorCode::kNotFound) return std::move(read).error();
-    // The branch was dropped meanwhile, or the file is gone.
-    if (attempt > 0) return found_damage(parts.front().path, read.error());
+    // A branch was dropped meanwhile, or made anew.
+    wait_for_writer();
   }
 }
 
@@ -139,54 +153,74 @@ std::vector<SessionFiles::TranscriptPart> SessionFiles::own_parts(
                      .size = files.size,
                      .begin = own_begin(*head),
                      .end = head->message_count,
-                     .visible = head->message_count});
+                     .visible = head->message_count,
+                     .seen = changes_done_});
   }
   return parts;
 }
 
 Result<void> SessionFiles::for_each_turn(const TranscriptPart& part, std::string_view needle,
                                          const std::function<Result<void>(TurnLine)>& each) {
-  TERTULIA_TRY_AS(std::unique_ptr<File> file,
-                  context_.files.open(directory_path() / part.path, OpenMode::kRead));
-  LineReader lines(*file, part.size);
+  Result<std::unique_ptr<File>> file = context_.files.open(directory_path() / part.path, OpenMode::kRead);
+  if (!file) return found_damage(part.path, file.error(), part.seen);
+  LineReader lines(**file, part.size);
   const std::string place = place_of(key_, part.path);
-  TERTULIA_TRY_AS(std::uint64_t at, lines.next_start(1));
-  while (at < part.size) {
+  const Result<std::uint64_t> start = lines.next_start(1);
+  if (!start) return found_damage(part.path, start.error(), part.seen);
+  for (std::uint64_t at = *start; at < part.size;) {
     const std::string record = part.path + " at byte " + std::to_string(at);
-    TERTULIA_TRY_AS(std::optional<std::string_view> line, lines.line_at(at));
-    if (!line) return found_damage(record, Error(ErrorCode::kDamaged, "a line does not end"));
-    at += line->size() + 1;
-    if (!is_whole_line(place, *line)) {
-      return found_damage(record, Error(ErrorCode::kDamaged, "the line does not fit its checksum"));
+    TERTULIA_TRY_AS(const std::string_view line, line_in(lines, at, record, part.seen));
+    at += line.size() + 1;
+    if (!is_whole_line(place, line)) {
+      return found_damage(record, damage("the line does not fit its checksum"), part.seen);
     }
-    if (line->find(needle) == std::string_view::npos) continue;
-    Result<TurnLine> turn = read_turn_line(key_, part.path, part.branch, *line);
-    if (!turn) return found_damage(record, turn.error());
-    if (Result<void> done = each(*std::move(turn)); !done) return found_damage(record, done.error());
+    if (line.find(needle) == std::string_view::npos) continue;
+    Result<TurnLine> turn = read_turn_line(key_, part.path, part.branch, line);
+    if (!turn) return found_damage(record, turn.error(), part.seen);
+    if (Result<void> done = each(*std::move(turn)); !done) {
+      return found_damage(record, done.error(), part.seen);
+    }
   }
   return {};
 }
 
 Result<void> SessionFiles::find_tool_calls(const RecordQuery& query,
                                            const std::function<void(Record)>& found) {
-  const std::string needle = query.scope.value_or("\"tool_calls\":[");
   Result<void> all;
   for (const TranscriptPart& part : own_parts(query.branch)) {
-    bool seen = false;
-    Result<void> read = for_each_turn(part, needle, [&](const TurnLine& line) -> Result<void> {
-      seen = seen || (query.scope && line.append.turn.id().text() == *query.scope);
-      for (Record& record : tool_call_records(key_, line.append)) {
-        if (matches(query, record)) found(std::move(record));
-      }
-      return {};
-    });
-    // Damage behind the turn that was asked for takes nothing from it.
-    if (seen && (read || read.error().code() == ErrorCode::kSessionDamaged)) continue;
-    if (read) read = whole_transcript(part.branch);
+    Result<void> read = find_tool_calls_in(part, query, found);
     if (!read && read.error().code() != ErrorCode::kSessionDamaged) return read;
     if (all) all = std::move(read);
   }
   return all;
+}
+
+Result<void> SessionFiles::find_tool_calls_in(TranscriptPart part, const RecordQuery& query,
+                                              const std::function<void(Record)>& found) {
+  const std::string needle = query.scope.value_or("\"tool_calls\":[");
+  while (true) {
+    bool seen = false;
+    std::vector<Record> calls;
+    Result<void> read = for_each_turn(part, needle, [&](const TurnLine& line) -> Result<void> {
+      seen = seen || (query.scope && line.append.turn.id().text() == *query.scope);
+      for (Record& record : tool_call_records(key_, line.append)) {
+        if (matches(query, record)) calls.push_back(std::move(record));
+      }
+      return {};
+    });
+    if (!read && read.error().code() == ErrorCode::kNotFound) {
+      // It was dropped, or made anew, while it was being read.
+      wait_for_writer();
+      const std::vector<TranscriptPart> again = own_parts(part.branch);
+      if (again.empty()) return {};
+      part = again.front();
+      continue;
+    }
+    for (Record& call : calls) found(std::move(call));
+    // Damage behind the turn that was asked for takes nothing from it.
+    if (seen && (read || read.error().code() == ErrorCode::kSessionDamaged)) return {};
+    return read ? whole_transcript(part.branch) : read;
+  }
 }
 
 // kSessionDamaged if lines are missing at the end of what can be read of it.
@@ -248,59 +282,84 @@ struct SessionFiles::OpenRecords {
   FileHeader header;
 };
 
-Result<void> SessionFiles::read_asset(Record& record, const RecordItem& item) {
+Result<void> SessionFiles::read_asset(Record& record, const RecordItem& item, std::uint64_t seen) {
   const std::string path = asset_path(record.stream, record.number);
   Result<std::string> bytes = read_file(context_.files, directory_path() / path, kMaxRecordBytes);
-  if (!bytes) return found_damage(path, bytes.error());
+  if (!bytes) return found_damage(path, bytes.error(), seen);
   if (bytes->size() != item.outside_bytes || asset_checksum(key_, record, *bytes) != item.outside_sum) {
-    return found_damage(path, Error(ErrorCode::kDamaged, "it does not fit its checksum"));
+    return found_damage(path, damage("it does not fit its checksum"), seen);
   }
   record.payload = *std::move(bytes);
   return {};
 }
 
-Result<void> SessionFiles::read_payload(Record& record, std::unique_ptr<OpenRecords>& open) {
+// Where the payload of a record stands.
+struct SessionFiles::PlaceNow {
+  RecordPlace place;
+  std::uint64_t generation = 0;
+  // Of the file.
+  std::uint64_t size = 0;
+  // Of changes_begun_.
+  std::uint64_t seen = 0;
+};
+
+// None if it was dropped.
+std::optional<SessionFiles::PlaceNow> SessionFiles::place_now(const Record& record) const {
+  MutexLock lock(state_mutex_);
+  const auto file = records_.find({record.stream.kind, record.stream.branch});
+  if (file == records_.end()) return std::nullopt;
+  const auto found = file->second.live.find({record.stream.scope, record.number});
+  if (found == file->second.live.end()) return std::nullopt;
+  return PlaceNow{.place = found->second,
+                  .generation = file->second.header.generation,
+                  .size = file->second.size,
+                  .seen = changes_done_};
+}
+
+Result<void> SessionFiles::read_payload_at(Record& record, const PlaceNow& now,
+                                           std::unique_ptr<OpenRecords>& open) {
   const RecordsKey id{record.stream.kind, record.stream.branch};
   const std::string path = records_path(id.first, id.second);
+  if (!open || open->id != id || open->header.generation != now.generation || open->lines.size() < now.size) {
+    open.reset();
+    Result<std::unique_ptr<File>> file = context_.files.open(directory_path() / path, OpenMode::kRead);
+    if (!file) return found_damage(path, file.error(), now.seen);
+    auto fresh = std::make_unique<OpenRecords>(id, *std::move(file), now.size);
+    const Result<std::optional<std::string_view>> first = fresh->lines.line_at(0);
+    if (!first) return found_damage(path, first.error(), now.seen);
+    Result<FileHeader> header = read_header_line(key_, path, first->value_or(std::string_view()));
+    if (!header) return found_damage(path, header.error(), now.seen);
+    fresh->header = *std::move(header);
+    if (fresh->header.generation != now.generation) {
+      return found_damage(path, damage("it is another file than it was"), now.seen);
+    }
+    open = std::move(fresh);
+  }
+  const std::string where = path + " at byte " + std::to_string(now.place.offset);
+  const Result<std::optional<std::string_view>> line = open->lines.line_at(now.place.offset);
+  if (!line) return found_damage(where, line.error(), now.seen);
+  Result<RecordLine> read = read_record_line(key_, path, open->header, line->value_or(std::string_view()));
+  if (!read) return found_damage(where, read.error(), now.seen);
+  if (now.place.item >= read->items.size()) {
+    return found_damage(path, damage("a record is not where it was"), now.seen);
+  }
+  RecordItem& item = read->items[now.place.item];
+  if (item.is_outside) return read_asset(record, item, now.seen);
+  record.payload = std::move(item.record.payload);
+  return {};
+}
+
+Result<void> SessionFiles::read_payload(Record& record, std::unique_ptr<OpenRecords>& open) {
   while (true) {
-    RecordPlace place;
-    std::uint64_t generation = 0;
-    std::uint64_t size = 0;
-    {
-      MutexLock lock(state_mutex_);
-      const auto file = records_.find(id);
-      const auto found = file == records_.end()
-                             ? decltype(file->second.live.begin()){}
-                             : file->second.live.find({record.stream.scope, record.number});
-      if (file == records_.end() || found == file->second.live.end()) {
-        record.number = 0;
-        return {};
-      }
-      place = found->second;
-      generation = file->second.header.generation;
-      size = file->second.size;
+    const std::optional<PlaceNow> now = place_now(record);
+    if (!now) {
+      record.number = 0;
+      return {};
     }
-    if (!open || open->id != id || open->header.generation != generation || open->lines.size() < size) {
-      Result<std::unique_ptr<File>> file = context_.files.open(directory_path() / path, OpenMode::kRead);
-      if (!file) return found_damage(path, file.error());
-      open = std::make_unique<OpenRecords>(id, *std::move(file), size);
-      TERTULIA_TRY_AS(std::optional<std::string_view> first, open->lines.line_at(0));
-      Result<FileHeader> header = read_header_line(key_, path, first.value_or(std::string_view()));
-      if (!header) return found_damage(path, header.error());
-      open->header = *std::move(header);
-      // Written anew between looking and opening: look again.
-      if (open->header.generation != generation) continue;
-    }
-    TERTULIA_TRY_AS(std::optional<std::string_view> line, open->lines.line_at(place.offset));
-    Result<RecordLine> read = read_record_line(key_, path, open->header, line.value_or(std::string_view()));
-    if (!read) return found_damage(path + " at byte " + std::to_string(place.offset), read.error());
-    if (place.item >= read->items.size()) {
-      return found_damage(path, Error(ErrorCode::kDamaged, "a record is not where it was"));
-    }
-    RecordItem& item = read->items[place.item];
-    if (item.is_outside) return read_asset(record, item);
-    record.payload = std::move(item.record.payload);
-    return {};
+    Result<void> read = read_payload_at(record, *now, open);
+    if (read || read.error().code() != ErrorCode::kNotFound) return read;
+    // Written anew, or dropped, between looking and reading: look again.
+    wait_for_writer();
   }
 }
 

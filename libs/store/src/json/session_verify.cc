@@ -52,6 +52,7 @@ Result<void> SessionFiles::erase(EraseReport& report, const std::function<void()
   EraseReport counted{.sessions = 1};
   if (loaded) count(counted);
   directory_.forget_open_file();
+  const Changing changing(*this);
   // Until the end is reached, what memory says of it is not to be believed.
   is_loaded_ = false;
   TERTULIA_TRY(files.rename(directory_path(), erased));
@@ -88,6 +89,7 @@ void SessionFiles::add_problem(VerifyReport& report, const Error& error, const s
 void SessionFiles::verify_branch(const TranscriptPart& part, VerifyReport& report) {
   std::uint64_t index = part.begin;
   std::uint64_t turns = 0;
+  std::uint64_t calls = 0;
   Revision newest{};
   const Result<void> read = for_each_turn(part, {}, [&](const TurnLine& line) -> Result<void> {
     const TurnHead& head = line.head;
@@ -97,10 +99,17 @@ void SessionFiles::verify_branch(const TranscriptPart& part, VerifyReport& repor
     index = head.end();
     newest = head.revision;
     ++turns;
-    report.records += line.append.tool_calls.size();
+    calls += line.append.tool_calls.size();
     return {};
   });
+  if (!read && read.error().code() == ErrorCode::kNotFound) {
+    // It was dropped, or made anew, while it was being read.
+    wait_for_writer();
+    for (const TranscriptPart& again : own_parts(part.branch)) verify_branch(again, report);
+    return;
+  }
   report.turns += turns;
+  report.records += calls;
   if (!read) {
     add_problem(report, read.error(), part.path);
   } else if (index != part.end) {

@@ -173,7 +173,9 @@ void racing(std::vector<StoreCase>& cases) {
         for (std::uint64_t i = 0; i < 60; ++i) {
           Note next{.key = Trial::key(), .conditions = {}, .changes = {DropRecords{.stream = stream}}};
           for (std::uint64_t n = 1; n <= kTogether; ++n) {
-            next.changes.emplace_back(AddRecord{Trial::record(stream, kTogether * i + n)});
+            // Large enough that stores which tidy up do.
+            next.changes.emplace_back(
+                AddRecord{Trial::record(stream, kTogether * i + n, std::string(3'000, 'x'))});
           }
           if (!note(t.store(), std::move(next))) ++torn;
         }
@@ -186,6 +188,38 @@ void racing(std::vector<StoreCase>& cases) {
       }
     });
     t.expect(torn == 0, "all of a note or nothing");
+  });
+  add("a branch that is dropped and made again is read as one of them or not at all", [](Trial& t) {
+    Revision seen = t.create(Trial::key());
+    const BranchId side = Trial::branch("side");
+    std::atomic<bool> writing = true;
+    std::atomic<int> torn = 0;
+    const auto change = [&](std::vector<Change> changes) {
+      const auto made = commit(t.store(), Trial::of(Trial::key(), seen, std::move(changes)));
+      if (made) seen = *made;
+      if (!made) ++torn;
+    };
+    together(3, [&](std::size_t thread) {
+      if (thread == 0) {
+        for (std::uint64_t i = 0; i < 30; ++i) {
+          AppendTurn turn{
+              .branch = side, .turn = Trial::tool_turn(4 * i), .tool_calls = {Trial::tool_call(i)}};
+          change({PutBranch{Trial::head(side)}, std::move(turn)});
+          change({DropBranches{{side}}});
+        }
+        writing = false;
+        return;
+      }
+      while (writing) {
+        const auto turns = read_turns(t.store(), Trial::key(), {.branch = side});
+        const bool is_gone = !turns && turns.error().code() == ErrorCode::kNoBranch;
+        if (!is_gone && (!turns || turns->size() != 1)) ++torn;
+        const auto calls = read_records(t.store(), Trial::query(Trial::key(), RecordKind::kToolCall));
+        if (!calls || calls->records.size() > 1) ++torn;
+      }
+    });
+    t.expect(torn == 0, "nobody sees a part of it, or an error");
+    t.expect(verify(t.store()).value().problems.empty(), "nothing is damaged");
   });
   add("erasing one session does not disturb writers of others", [](Trial& t) {
     for (const char* name : {"a", "b", "c"}) t.create_with_turns(Trial::key(name), 3);
