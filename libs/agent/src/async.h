@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <list>
 #include <memory>
@@ -13,7 +12,6 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/execution/context.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -21,6 +19,8 @@
 #include "tertulia/base/done.h"
 #include "tertulia/base/result.h"
 #include "tertulia/base/thread_annotations.h"
+
+#include "crew.h"
 
 namespace tertulia {
 
@@ -30,13 +30,6 @@ using Task = boost::asio::awaitable<T>;
 // What is given as a time without end (Duration::max()) would overflow the clocks it is added to: a year is
 // as good as never.
 inline Duration waitable(Duration time) { return std::min<Duration>(time, std::chrono::hours(24 * 366)); }
-
-// Where coroutines run. Shared, because a thread that hands a coroutine its answer is still inside of here
-// when the coroutine may already have ended, and with it everything else.
-struct IoContext : boost::asio::io_context, std::enable_shared_from_this<IoContext> {
-  // How many threads are going to run it: for one, what it posts to itself wakes nobody.
-  explicit IoContext(std::size_t threads) : boost::asio::io_context(static_cast<int>(threads)) {}
-};
 
 // Returns the error of `expression` from this coroutine, if it has one.
 #define TERTULIA_CO_TRY(expression)                                                                          \
@@ -96,10 +89,9 @@ Task<void> sleep_until_given(Pending<T>& answer) {
   co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
       [](auto handler, Pending<T>* waited) {
         auto executor = boost::asio::get_associated_executor(handler);
-        auto& context =
-            static_cast<IoContext&>(boost::asio::query(executor, boost::asio::execution::context));
+        auto& crew = static_cast<Crew&>(boost::asio::query(executor, boost::asio::execution::context));
         auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        const auto resume = [keep = context.shared_from_this(), executor, shared] {
+        const auto resume = [keep = crew.shared_from_this(), executor, shared] {
           boost::asio::post(executor, [shared] { (*shared)(); });
         };
         if (!waited->wait(resume)) resume();

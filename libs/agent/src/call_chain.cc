@@ -10,8 +10,8 @@ namespace {
 // A pause that a cancel cuts short.
 class Pause : public std::enable_shared_from_this<Pause> {
  public:
-  Pause(std::shared_ptr<IoContext> io, std::function<void()> then)
-      : io_(std::move(io)), then_(std::move(then)) {}
+  Pause(std::shared_ptr<Crew> crew, std::function<void()> then)
+      : crew_(std::move(crew)), then_(std::move(then)) {}
 
   void begin(Timers& timers, Duration time, const CancelToken& cancel) {
     Timer timer = timers.after(time, [self = shared_from_this()] { self->end(); });
@@ -37,10 +37,10 @@ class Pause : public std::enable_shared_from_this<Pause> {
       std::swap(on_cancel, on_cancel_);
       then = std::exchange(then_, nullptr);
     }
-    if (then) boost::asio::post(*io_, std::move(then));
+    if (then) crew_->post_step(std::move(then));
   }
 
-  const std::shared_ptr<IoContext> io_;
+  const std::shared_ptr<Crew> crew_;
   Mutex mutex_;
   Timer timer_ TERTULIA_GUARDED_BY(mutex_);
   CancelRegistration on_cancel_ TERTULIA_GUARDED_BY(mutex_);
@@ -56,12 +56,12 @@ std::string whose(const Middleware& middleware) {
 // Waits for the tool or the time, whatever comes first.
 class ToolAttempt : public std::enable_shared_from_this<ToolAttempt> {
  public:
-  ToolAttempt(std::shared_ptr<IoContext> io, Done<ToolAnswer> done)
-      : io_(std::move(io)), done_(std::move(done)) {}
+  ToolAttempt(std::shared_ptr<Crew> crew, Done<ToolAnswer> done)
+      : crew_(std::move(crew)), done_(std::move(done)) {}
 
   void wait(Timers& timers, Duration time, ToolClass tool_class) {
     Timer timer = timers.after(time, [self = shared_from_this(), tool_class] {
-      boost::asio::post(*self->io_, [self, tool_class] { self->finish(timeout_answer(tool_class)); });
+      self->crew_->post_step([self, tool_class] { self->finish(timeout_answer(tool_class)); });
     });
     MutexLock lock(mutex_);
     if (done_) timer_ = std::move(timer);
@@ -81,14 +81,14 @@ class ToolAttempt : public std::enable_shared_from_this<ToolAttempt> {
     return std::exchange(done_, nullptr);
   }
 
-  const std::shared_ptr<IoContext> io_;
+  const std::shared_ptr<Crew> crew_;
   Mutex mutex_;
   Timer timer_ TERTULIA_GUARDED_BY(mutex_);
   Done<ToolAnswer> done_ TERTULIA_GUARDED_BY(mutex_);
 };
 
 void CallChain::later(Duration time, std::function<void()> then) const {
-  std::make_shared<Pause>(io, std::move(then))->begin(*timers, time, cancel);
+  std::make_shared<Pause>(crew, std::move(then))->begin(*timers, time, cancel);
 }
 
 NextModelCall::NextModelCall(std::shared_ptr<Chain> chain, std::size_t index)
@@ -151,7 +151,7 @@ void NextToolCall::Chain::attempt(Done<ToolAnswer> done) {
     done(failed_answer("This tool must not run twice for one call. It was not run again."));
     return;
   }
-  auto one = std::make_shared<ToolAttempt>(io, std::move(done));
+  auto one = std::make_shared<ToolAttempt>(crew, std::move(done));
   {
     MutexLock lock(mutex_);
     running_ = one;

@@ -38,7 +38,7 @@ struct CallChain {
   AgentDefinitionPtr agent;
   TurnInfo turn;
   // Where middleware goes on, and where its times are kept.
-  std::shared_ptr<IoContext> io;
+  std::shared_ptr<Crew> crew;
   std::shared_ptr<Timers> timers;
   CancelToken cancel;
   // Nobody waits for the answer any more.

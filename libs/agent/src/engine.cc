@@ -95,14 +95,12 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
 
 Engine::Impl::Impl(EngineOptions options)
     : core(*options.env, options.store, options.threads, options.worker_threads),
-      options_(std::move(options)),
-      work_(core.io.get_executor()) {
+      options_(std::move(options)) {
   {
     MutexLock lock(door->mutex);
     door->engine = this;
   }
   if (core.store) spawn([this] { return keep_leases(); });
-  for (std::size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { core.io.run(); });
 }
 
 Engine::Impl::~Impl() {
@@ -123,8 +121,7 @@ Engine::Impl::~Impl() {
     while (tasks_ > 0) idle_.wait(mutex_);
   }
   core.timers->close();
-  work_.reset();
-  for (std::thread& thread : threads_) thread.join();
+  core.crew->close();
 }
 
 Result<void> Engine::Impl::add(AgentDefinitionPtr agent) {

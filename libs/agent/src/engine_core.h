@@ -23,9 +23,8 @@ struct EngineCore {
         store(std::move(durable)),
         uuids(env.clock(), env.random()),
         owner(uuids.make().text()),
-        io_owner(std::make_shared<IoContext>(threads)),
         timers(Timers::make()),
-        workers(thread_pool(worker_threads)) {}
+        crew(Crew::make(threads, worker_threads)) {}
 
   Env& env;
   // Null: nothing is durable.
@@ -33,15 +32,11 @@ struct EngineCore {
   UuidMaker uuids;
   LeaseOwner owner;
   Log log = Log().component("agent");
-  // Where coroutines run. No timer or socket is made on it: it would have to ask the kernel for events
-  // whenever it has nothing to do, and be woken through it.
-  const std::shared_ptr<IoContext> io_owner;
-  IoContext& io = *io_owner;
   const std::shared_ptr<Timers> timers;
   // How many turns run.
   std::atomic<std::size_t> live_turns = 0;
-  // Where tools block.
-  std::unique_ptr<Executor> workers;
+  // Where coroutines run, and where tools block.
+  const std::shared_ptr<Crew> crew;
 
   MessageId new_message_id() { return MessageId(uuids.make()); }
   TurnId new_turn_id() { return TurnId(uuids.make()); }

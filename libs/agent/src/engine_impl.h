@@ -4,10 +4,7 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <thread>
 #include <vector>
-
-#include <boost/asio/executor_work_guard.hpp>
 
 #include "tertulia/agent/engine.h"
 
@@ -107,8 +104,6 @@ class Engine::Impl {
   void unregister_live(const LiveTurnPtr& live);
 
   const EngineOptions options_;
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::vector<std::thread> threads_;
   struct Running {
     LiveTurnPtr live;
     BranchId branch;

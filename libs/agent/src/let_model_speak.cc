@@ -160,7 +160,7 @@ std::shared_ptr<NextModelCall::Chain> chain_for(TurnWork& work) {
   auto chain = std::make_shared<NextModelCall::Chain>();
   chain->agent = work.agent;
   chain->turn = TurnContext(work).info();
-  chain->io = work.engine.io_owner;
+  chain->crew = work.engine.crew;
   chain->timers = work.engine.timers;
   chain->cancel = work.live->cancel.token();
   chain->model = work.options.model ? work.options.model : work.agent->model;

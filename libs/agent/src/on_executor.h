@@ -17,8 +17,8 @@ namespace tertulia {
 // meet. Concurrency: any thread.
 class OnExecutor {
  public:
-  OnExecutor(std::shared_ptr<Executor> where, std::shared_ptr<IoContext> context)
-      : where_(std::move(where)), context_(std::move(context)) {}
+  OnExecutor(std::shared_ptr<Executor> where, std::shared_ptr<Crew> crew)
+      : where_(std::move(where)), crew_(std::move(crew)) {}
 
   template <class Function>
   void execute(Function function) const {
@@ -28,7 +28,7 @@ class OnExecutor {
     TERTULIA_CHECK(posted.ok(), "an executor that coroutines run on takes every job");
   }
 
-  IoContext& query(boost::asio::execution::context_t) const noexcept { return *context_; }
+  Crew& query(boost::asio::execution::context_t) const noexcept { return *crew_; }
   static constexpr boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t) noexcept {
     return boost::asio::execution::blocking.never;
   }
@@ -37,7 +37,8 @@ class OnExecutor {
 
  private:
   std::shared_ptr<Executor> where_;
-  std::shared_ptr<IoContext> context_;
+  // Kept while coroutines run: what wakes them asks for it.
+  std::shared_ptr<Crew> crew_;
 };
 
 }  // namespace tertulia

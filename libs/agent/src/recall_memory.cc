@@ -7,7 +7,7 @@
 #include "tertulia/memory/memory.h"
 #include "tertulia/memory/overlay.h"
 
-#include "on_workers.h"
+#include "as_job.h"
 #include "turn_work.h"
 
 namespace tertulia {
@@ -84,7 +84,7 @@ Task<void> recall_memory(TurnWork& work) {
   const auto request = std::make_shared<const ContextRequest>(request_for(work, gathering));
   const auto& sources = memory->sources();
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Result<void> posted = work.engine.workers->post([gathering, request, memory, i] {
+    const Result<void> posted = work.engine.crew->post([gathering, request, memory, i] {
       gathering->answers.push({i, ask(*memory->sources()[i], *request)});
     });
     if (!posted) gathering->answers.push({i, posted.error()});
@@ -119,7 +119,7 @@ Task<Result<void>> add_episode(TurnWork& work) {
   const auto make = [&] {
     return memory->end_span(work.key, head, *work.ended, rules_of(work.agent->spec), turn);
   };
-  TERTULIA_CO_TRY_AS(Made record, co_await on_workers<Made>(work.engine, "the memory", make));
+  TERTULIA_CO_TRY_AS(Made record, co_await as_job<Made>(work.engine, "the memory", make));
   if (record) work.receipts.push_back(*std::move(record));
   co_return Result<void>();
 }
@@ -135,7 +135,7 @@ Task<void> learn_procedure(TurnWork& work, std::vector<ToolCallRecord> calls) {
   const auto learn = [&] {
     return work.agent->memory->procedural().learn(work.key.tenant, work.agent->spec.id, calls);
   };
-  const Result<bool> learned = co_await on_workers<bool>(work.engine, "the memory", learn);
+  const Result<bool> learned = co_await as_job<bool>(work.engine, "the memory", learn);
   if (!learned)
     work.engine.log.info("nothing was learned of a turn", {{"code", name_of(learned.error().code())}});
 }

@@ -136,7 +136,7 @@ class Batch {
     context.turn = work_.live->id();
     context.cancel = tools_.token();
     context.deadline = min(work_.deadline, Deadline::after(timeout, work_.engine.env.clock()));
-    context.workers = work_.engine.workers.get();
+    context.workers = work_.engine.crew.get();
     return context;
   }
 
@@ -166,7 +166,7 @@ class Batch {
     const auto chain = std::make_shared<NextToolCall::Chain>();
     chain->agent = work_.agent;
     chain->turn = TurnContext(work_).info();
-    chain->io = work_.engine.io_owner;
+    chain->crew = work_.engine.crew;
     chain->timers = work_.engine.timers;
     chain->cancel = work_.live->cancel.token();
     chain->plan = plan_of(call);

@@ -34,8 +34,8 @@ class Engine::Impl::TaskCount {
 // `make` gives the coroutine. The engine does not end before it has.
 template <class Make>
 void Engine::Impl::spawn(Make make, std::shared_ptr<Executor> where) {
-  boost::asio::any_io_executor executor = core.io.get_executor();
-  if (where) executor = OnExecutor(std::move(where), core.io_owner);
+  boost::asio::any_io_executor executor = OnCrew(*core.crew);
+  if (where) executor = OnExecutor(std::move(where), core.crew);
   boost::asio::co_spawn(
       executor,
       [make = std::move(make), count = TaskCount(*this)]() mutable -> Task<void> {

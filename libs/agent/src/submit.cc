@@ -4,7 +4,7 @@
 
 #include "tertulia/memory/memory.h"
 
-#include "on_workers.h"
+#include "as_job.h"
 #include "past_turn.h"
 #include "run_options_form.h"
 #include "spawn.h"
@@ -60,7 +60,7 @@ Task<void> end_if_expired(EngineCore& core, SessionDesk& desk, const Submission&
   if (silent <= submission.agent->spec.limits.idle_timeout) co_return;
   const SessionRules rules = rules_of(submission.agent->spec);
   const auto close = [&] { return memory->close(desk.key, EndReason::kIdleTimeout, rules); };
-  const Result<CloseReport> closed = co_await on_workers<CloseReport>(core, "the memory", close);
+  const Result<CloseReport> closed = co_await as_job<CloseReport>(core, "the memory", close);
   desk.loaded = false;
   if (closed) co_return;
   // With a turn to be finished first, for example. It is tried again next time.

@@ -7,10 +7,10 @@
 
 namespace tertulia {
 
-// What `work` gives, done by the workers. It may call code that is not ours: what that throws must not reach
-// their threads, and is the error of `who`.
+// What `work` gives, done as a job of the crew. It may call code that is not ours: what that throws must not
+// reach the crew, and is the error of `who`.
 template <class T, class Work>
-Task<Result<T>> on_workers(EngineCore& engine, std::string_view who, Work work) {
+Task<Result<T>> as_job(EngineCore& engine, std::string_view who, Work work) {
   const auto caught = [&]() -> Result<T> {
     try {
       return work();
@@ -19,7 +19,7 @@ Task<Result<T>> on_workers(EngineCore& engine, std::string_view who, Work work) 
     }
   };
   co_return co_await await<T>([&](Done<T> done) {
-    const Result<void> posted = engine.workers->post([&caught, done] { done(caught()); });
+    const Result<void> posted = engine.crew->post([&caught, done] { done(caught()); });
     if (!posted) done(posted.error());
   });
 }

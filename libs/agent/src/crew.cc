@@ -1,0 +1,179 @@
+#include "crew.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "tertulia/base/check.h"
+
+namespace tertulia {
+namespace {
+
+constexpr std::size_t kMostWaiting = 65'536;
+
+}  // namespace
+
+thread_local Crew::Place* Crew::here = nullptr;
+
+std::shared_ptr<Crew> Crew::make(std::size_t at_once, std::size_t jobs) {
+  TERTULIA_CHECK(at_once > 0, "steps need a thread");
+  std::shared_ptr<Crew> crew(new Crew(at_once, jobs));
+  MutexLock lock(crew->mutex_);
+  for (std::size_t i = 0; i < at_once; ++i) {
+    TERTULIA_CHECK(crew->add_thread(), "the machine allows no thread for an engine");
+  }
+  return crew;
+}
+
+Crew::~Crew() = default;
+
+void Crew::add_step(WorkPtr step) {
+  Place* wanted = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (over_) return;
+    steps_.push_back(std::move(step));
+    wanted = call_one();
+  }
+  if (wanted != nullptr) wanted->wake.notify_one();
+}
+
+Result<void> Crew::post(std::function<void()> job) {
+  auto work = std::make_unique<WorkOf<std::function<void()>>>(std::move(job));
+  Place* wanted = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (closed_) return Error(ErrorCode::kClosed, "the threads are being stopped");
+    const std::size_t jobs = std::min(most_jobs_, jobs_begun_ + jobs_.size() + 1);
+    if (places_.size() < at_once_ + jobs) static_cast<void>(add_thread());
+    const bool from_a_step = here != nullptr && here->crew == this && here->doing == Place::Doing::kStep;
+    if (from_a_step && !here->kept && may_begin_job()) {
+      ++jobs_begun_;
+      here->kept = std::move(work);
+      return {};
+    }
+    if (jobs_.size() >= kMostWaiting) {
+      return Error(ErrorCode::kQueueFull, "too many jobs are waiting for a thread")
+          .with("limit", static_cast<std::int64_t>(kMostWaiting));
+    }
+    if (places_.size() == at_once_) {
+      return Error(ErrorCode::kQueueFull,
+                   "the machine allows no further thread; end other programs or raise its limit");
+    }
+    jobs_.push_back(std::move(work));
+    wanted = call_one();
+  }
+  if (wanted != nullptr) wanted->wake.notify_one();
+  return {};
+}
+
+bool Crew::add_thread() {
+  if (closed_) return false;
+  auto place = std::make_unique<Place>(*this);
+  try {
+    threads_.emplace_back([crew = shared_from_this(), raw = place.get()] { crew->run(*raw); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  ++called_;
+  places_.push_back(std::move(place));
+  return true;
+}
+
+void Crew::run(Place& place) {
+  here = &place;
+  while (take(place)) {
+    place.work->run();
+    // Before it counts as done: what it holds may have to do with the engine.
+    place.work = nullptr;
+  }
+  here = nullptr;
+}
+
+bool Crew::take(Place& place) {
+  Place* wanted = nullptr;
+  bool more = true;
+  {
+    MutexLock lock(mutex_);
+    if (place.doing == Place::Doing::kStep) --stepping_;
+    if (place.doing == Place::Doing::kJob) --jobs_begun_;
+    if (place.kept) {
+      place.work = std::move(place.kept);
+      place.doing = Place::Doing::kJob;
+    } else {
+      place.doing = Place::Doing::kNothing;
+      more = take_waiting(place);
+    }
+    // Whoever ends has found nothing to do: the next of them may end, too.
+    wanted = more ? call_one() : call_idle();
+  }
+  if (wanted != nullptr) wanted->wake.notify_one();
+  return more;
+}
+
+bool Crew::take_waiting(Place& place) {
+  while (true) {
+    if (place.called) {
+      place.called = false;
+      --called_;
+    }
+    if (!steps_.empty() && stepping_ < at_once_) {
+      place.work = std::move(steps_.front());
+      steps_.pop_front();
+      place.doing = Place::Doing::kStep;
+      ++stepping_;
+      return true;
+    }
+    if (!jobs_.empty() && may_begin_job()) {
+      place.work = std::move(jobs_.front());
+      jobs_.pop_front();
+      place.doing = Place::Doing::kJob;
+      ++jobs_begun_;
+      return true;
+    }
+    if (closed_ && steps_.empty() && jobs_.empty()) return false;
+    idle_.push_back(&place);
+    while (!place.called) place.wake.wait(mutex_);
+  }
+}
+
+// Those who were called and have not come yet take what there is: no others are called for it.
+Crew::Place* Crew::call_one() {
+  const bool for_a_step = !steps_.empty() && stepping_ + called_ < at_once_;
+  const bool for_a_job = jobs_.size() > called_ && may_begin_job();
+  return for_a_step || for_a_job ? call_idle() : nullptr;
+}
+
+Crew::Place* Crew::call_idle() {
+  if (idle_.empty()) return nullptr;
+  Place* place = idle_.back();
+  idle_.pop_back();
+  place->called = true;
+  ++called_;
+  return place;
+}
+
+void Crew::close() {
+  std::vector<std::thread> threads;
+  Place* wanted = nullptr;
+  {
+    MutexLock lock(mutex_);
+    closed_ = true;
+    threads.swap(threads_);
+    wanted = call_idle();
+  }
+  if (wanted != nullptr) wanted->wake.notify_one();
+  for (std::thread& thread : threads) {
+    // A job let go of the last that held the engine: its thread does what is left, and ends by itself.
+    if (thread.get_id() == std::this_thread::get_id()) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
+  std::deque<WorkPtr> dropped;
+  MutexLock lock(mutex_);
+  over_ = true;
+  dropped.swap(steps_);
+}
+
+}  // namespace tertulia
