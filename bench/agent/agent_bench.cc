@@ -18,7 +18,6 @@
 #include <vector>
 
 #include <sched.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tertulia/agent/agent.h"
@@ -33,6 +32,7 @@ namespace tertulia {
 namespace {
 
 using bench::print_figure;
+using bench::processor_seconds;
 using bench::seconds_since;
 using SteadyClock = std::chrono::steady_clock;
 
@@ -152,15 +152,6 @@ void measure_rates(const std::filesystem::path& directory) {
                "append + fdatasync of 4 KiB; a turn with one tool has 4 durable steps");
   print_figure("agent turns, 64 sessions", many, "1/s", "", "the same at once");
   print_figure("agent turns, 64 sessions ÷ one", many / one, "ratio", ">= 5", "one session");
-}
-
-double processor_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto of = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return of(used.ru_utime) + of(used.ru_stime);
 }
 
 // The median time of a turn and the work of all threads in it, in microseconds, with SQLite FULL in memory,

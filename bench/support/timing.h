@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include <sys/resource.h>
+
 namespace tertulia::bench {
 
 // Keeps the compiler from dropping the work that made `value`.
@@ -16,6 +18,16 @@ void keep(T&& value) {
 
 inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// What all threads of this process have worked so far.
+inline double processor_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return of(used.ru_utime) + of(used.ru_stime);
 }
 
 // The median time of one call: rounds of at least 20 ms each.

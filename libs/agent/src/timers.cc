@@ -9,8 +9,6 @@ namespace {
 // What is given as a time without end would overflow the clock that it is added to.
 constexpr Duration kLongest = std::chrono::hours(24 * 366);
 
-Instant now() { return std::chrono::time_point_cast<Instant::duration>(std::chrono::steady_clock::now()); }
-
 }  // namespace
 
 Timer& Timer::operator=(Timer&& other) noexcept {
@@ -42,7 +40,7 @@ std::shared_ptr<Timers> Timers::make() {
 Timers::~Timers() { close(); }
 
 Timer Timers::after(Duration time, std::function<void()> call) {
-  const Instant due = now() + std::clamp(time, Duration::zero(), kLongest);
+  const Instant due = CondVar::now() + std::clamp(time, Duration::zero(), kLongest);
   bool wakes = false;
   Timer::Place place;
   {
@@ -74,7 +72,7 @@ void Timers::work() {
       MutexLock lock(mutex_);
       if (closed_) return;
       const Instant due = calls_.empty() ? Instant::max() : calls_.begin()->first.first;
-      if (due > now()) {
+      if (due > CondVar::now()) {
         asleep_until_ = due;
         if (calls_.empty()) {
           wake_.wait(mutex_);

@@ -18,10 +18,6 @@ namespace {
 // How long a job of a lean pool waits for those before it.
 constexpr auto kPatience = std::chrono::milliseconds(2);
 
-Instant instant_now() {
-  return std::chrono::time_point_cast<Instant::duration>(std::chrono::steady_clock::now());
-}
-
 // What the threads share with the pool, and keep beyond it if one of them destroys it.
 class Jobs {
  public:
@@ -70,7 +66,7 @@ class Jobs {
       return Error(ErrorCode::kQueueFull, "too many jobs are waiting for a thread")
           .with("limit", static_cast<std::int64_t>(queue_));
     }
-    jobs_.push_back({std::move(job), is_lean() ? instant_now() + kPatience : Instant::max()});
+    jobs_.push_back({std::move(job), is_lean() ? CondVar::now() + kPatience : Instant::max()});
     const bool later = is_lean() && busy_ + jobs_.size() > at_once_;
     if (later && watched_) return false;
     // Those who were woken but have not taken their job yet still count as idle, and their job as waiting.
@@ -124,7 +120,7 @@ class Jobs {
       if (jobs_.empty()) {
         if (closed_) return;
         work_.wait(mutex_);
-      } else if (closed_ || busy_ < at_once_ || jobs_.front().due <= instant_now()) {
+      } else if (closed_ || busy_ < at_once_ || jobs_.front().due <= CondVar::now()) {
         return;
       } else if (watched_) {
         work_.wait(mutex_);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "tertulia/store/waits_here.h"
 
@@ -196,7 +197,7 @@ TEST(SqliteSettling, ABranchThatGoesTakesWhatWaitsWithIt) {
   EXPECT_TRUE(verify(*store).value().problems.empty());
 }
 
-// A disk on which a sync of the change log takes as long as the test wants.
+// A disk on which a sync of the change log, or a write to the tables, takes as long as the test wants.
 class SlowDisk final : public FileSystem, public Env {
  public:
   FileSystem& files() override { return *this; }
@@ -205,8 +206,7 @@ class SlowDisk final : public FileSystem, public Env {
 
   Result<std::unique_ptr<File>> open(const Path& path, OpenMode mode) override {
     TERTULIA_TRY_AS(std::unique_ptr<File> file, disk().open(path, mode));
-    if (path.filename() != "tertulia.log") return file;
-    return std::unique_ptr<File>(std::make_unique<SlowFile>(std::move(file), *this));
+    return std::unique_ptr<File>(std::make_unique<SlowFile>(std::move(file), path.filename(), *this));
   }
   Result<FileInfo> info(const Path& path) override { return disk().info(path); }
   Result<std::vector<std::string>> list(const Path& directory) override { return disk().list(directory); }
@@ -218,41 +218,52 @@ class SlowDisk final : public FileSystem, public Env {
     return disk().lock(path, note);
   }
 
-  // The next sync comes here, and goes on when it is let go.
-  void hold() { held_ = true; }
-  void wait_for_sync() { syncing_.acquire(); }
+  // The next of them comes here, and goes on when it is let go.
+  void hold_log() { log_held_ = true; }
+  void hold_tables() { tables_held_ = true; }
+  void wait_for_it() { has_come_.acquire(); }
+  bool has_come() { return has_come_.try_acquire(); }
   void let_go() { go_on_.release(); }
 
  private:
   class SlowFile final : public File {
    public:
-    SlowFile(std::unique_ptr<File> file, SlowDisk& disk) : file_(std::move(file)), disk_(disk) {}
+    SlowFile(std::unique_ptr<File> file, const Path& name, SlowDisk& disk)
+        : file_(std::move(file)),
+          is_log_(name == "tertulia.log"),
+          is_tables_(name == "tertulia.db-wal"),
+          disk_(disk) {}
     Result<std::string> read_at(std::uint64_t at, std::size_t size) override {
       return file_->read_at(at, size);
     }
     Result<void> write_at(std::uint64_t at, std::string_view data) override {
+      if (is_tables_ && disk_.tables_held_.exchange(false)) disk_.wait_until_let_go();
       return file_->write_at(at, data);
     }
     Result<void> truncate(std::uint64_t size) override { return file_->truncate(size); }
     Result<std::uint64_t> size() override { return file_->size(); }
     Result<void> sync() override {
-      if (disk_.held_.exchange(false)) {
-        disk_.syncing_.release();
-        disk_.go_on_.acquire();
-      }
+      if (is_log_ && disk_.log_held_.exchange(false)) disk_.wait_until_let_go();
       return file_->sync();
     }
 
    private:
     std::unique_ptr<File> file_;
+    const bool is_log_;
+    const bool is_tables_;
     SlowDisk& disk_;
   };
 
   SimDisk& disk() { return env_.disk(); }
+  void wait_until_let_go() {
+    has_come_.release();
+    go_on_.acquire();
+  }
 
   SimEnv env_{1};
-  std::atomic<bool> held_ = false;
-  std::binary_semaphore syncing_{0};
+  std::atomic<bool> log_held_ = false;
+  std::atomic<bool> tables_held_ = false;
+  std::binary_semaphore has_come_{0};
   std::binary_semaphore go_on_{0};
 };
 
@@ -262,19 +273,63 @@ TEST(SqliteSettling, ReadersDoNotWaitForAChangeToReachTheDisk) {
   const SessionKey key = Trial::key();
   commit(*store, Trial::first(key)).value();
   take_turn(*store, key, 1);
-  machine.hold();
+  machine.hold_log();
   std::binary_semaphore noted(0);
   store->note({.key = key, .conditions = {}, .changes = {AddRecord{Trial::record(events(), 3, "later")}}},
               [&](const Result<void>& done) {
                 EXPECT_TRUE(done);
                 noted.release();
               });
-  machine.wait_for_sync();
+  machine.wait_for_it();
   expect_turns(*store, key, 1);
   EXPECT_EQ(list(*store, {.tenant = key.tenant}).value().sessions.size(), 1U);
   machine.let_go();
   noted.acquire();
   EXPECT_EQ(read_records(*store, Trial::query(key, RecordKind::kEvent)).value().records.size(), 3U);
+}
+
+TEST(SqliteSettling, ChangesDoNotWaitForTheTables) {
+  SlowDisk machine;
+  const std::unique_ptr<SqliteStore> store = open_store(machine, "/data", {.log_bytes = 1U << 20U});
+  const SessionKey key = Trial::key();
+  const SessionKey other = Trial::key("other");
+  for (const SessionKey& one : {key, other}) commit(*store, Trial::first(one)).value();
+  machine.hold_tables();
+  // A quarter of the log is settled by a thread of its own, which does not get far.
+  std::uint64_t turns = 0;
+  while (!machine.has_come()) take_turn(*store, key, ++turns);
+  take_turn(*store, key, ++turns);
+  take_turn(*store, other, 1);
+  machine.let_go();
+  expect_turns(*store, key, turns);
+  expect_turns(*store, other, 1);
+}
+
+std::int64_t sessions_that_lag(const Path& database) {
+  sqlite3* handle = nullptr;
+  sqlite3_stmt* count = nullptr;
+  EXPECT_EQ(sqlite3_open_v2(database.c_str(), &handle, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+  EXPECT_EQ(sqlite3_prepare_v2(handle, "SELECT count(*) FROM lagging", -1, &count, nullptr), SQLITE_OK);
+  EXPECT_EQ(sqlite3_step(count), SQLITE_ROW);
+  const std::int64_t lagging = sqlite3_column_int64(count, 0);
+  sqlite3_finalize(count);
+  sqlite3_close(handle);
+  return lagging;
+}
+
+TEST(SqliteSettling, WhatIsDerivedIsMadeInAQuietMoment) {
+  TempDirectory directory;
+  const std::unique_ptr<SqliteStore> store =
+      open_store(real_env(), directory.path(), {.durability = Durability::kProcess});
+  const SessionKey key = Trial::key();
+  commit(*store, Trial::first(key)).value();
+  for (std::uint64_t turn = 1; turn <= 5'000; ++turn) {
+    commit(*store, Trial::of(key, Revision{turn},
+                             {AppendTurn{.branch = main_branch(), .turn = Trial::turn(turn, "ask", "say")}}))
+        .value();
+  }
+  EXPECT_EQ(load(*store, key).value().session.revision, Revision{5'001});
+  while (sessions_that_lag(directory.path() / "tertulia.db") > 0) std::this_thread::yield();
 }
 
 TEST(SqliteSettling, ADamagedLogIsReportedAndLeftAsItIs) {

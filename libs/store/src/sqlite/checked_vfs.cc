@@ -1,4 +1,5 @@
-// SQLite's own VFS with page checksums on the main database file, and reading ahead.
+// SQLite's own VFS with page checksums on the main database file, and reading ahead; its log is written a
+// frame at a time.
 #include "checked_vfs.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include <sqlite3.h>
 
+#include "log_file.h"
 #include "page_checksum.h"
 
 namespace tertulia {
@@ -143,6 +145,7 @@ const sqlite3_io_methods kMethods = {
 
 int open_file(sqlite3_vfs* vfs, sqlite3_filename name, sqlite3_file* file, int flags, int* out_flags) {
   auto* under = static_cast<sqlite3_vfs*>(vfs->pAppData);
+  if ((flags & SQLITE_OPEN_WAL) != 0) return open_log_file(under, name, file, flags, out_flags);
   if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return under->xOpen(under, name, file, flags, out_flags);
   CheckedFile& me = self(file);
   std::memset(&me, 0, sizeof(me));
@@ -167,7 +170,7 @@ class CheckedVfs final : public SqliteVfs {
     sqlite3_vfs* under = sqlite3_vfs_find(nullptr);
     vfs_ = *under;
     vfs_.pNext = nullptr;
-    vfs_.szOsFile = static_cast<int>(sizeof(CheckedFile)) + under->szOsFile;
+    vfs_.szOsFile = std::max(static_cast<int>(sizeof(CheckedFile)), log_file_bytes()) + under->szOsFile;
     vfs_.zName = name_.c_str();
     vfs_.pAppData = under;
     vfs_.xOpen = open_file;

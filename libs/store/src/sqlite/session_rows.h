@@ -43,6 +43,8 @@ struct StoredSession {
   DataKey key;
   SessionImage image;
   std::map<BranchId, BranchRow> branches;
+  // A stream that is not in the image has no records: the session was made here, and nothing was forgotten.
+  bool knows_streams = false;
 };
 
 // What the columns of the row of a session say. `data` is its content, sealed.

@@ -1,4 +1,5 @@
 // How the tables follow the change log.
+#include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,6 +9,16 @@
 
 namespace tertulia {
 
+namespace {
+
+// SQLite's log is moved into the database file when it holds so many bytes.
+constexpr std::int64_t kCheckpointBytes = 4 << 20;
+constexpr std::int64_t kPageBytes = 512;
+// So long is a quiet moment.
+constexpr auto kQuiet = std::chrono::milliseconds(200);
+
+}  // namespace
+
 Result<void> Writer::run_prepared(const char* sql) {
   TERTULIA_TRY_AS(Query query, connection_.query(sql));
   return query.run();
@@ -15,34 +26,102 @@ Result<void> Writer::run_prepared(const char* sql) {
 
 // In the transaction that is open.
 Result<void> Writer::apply_waiting() {
-  if (waiting_.empty()) return {};
+  {
+    MutexLock lock(core_.mutex);
+    settling_.splice(settling_.end(), waiting_);
+    waiting_bytes_ = 0;
+    core_.settling.merge(core_.waiting);
+    // Those that were marked twice.
+    core_.waiting.clear();
+  }
+  if (settling_.empty()) return {};
   std::vector<std::string_view> payloads;
-  payloads.reserve(waiting_.size());
-  for (const std::string& batch : waiting_) payloads.push_back(ChangeLog::payload(batch));
+  payloads.reserve(settling_.size());
+  for (const Batch& batch : settling_) payloads.push_back(ChangeLog::payload(batch.bytes));
   TERTULIA_TRY(apply_ops(connection_, core_.keys, payloads));
   TERTULIA_TRY_AS(Query note,
                   connection_.query("INSERT OR REPLACE INTO meta(name, data) VALUES('settled', ?)"));
-  return note.bind(static_cast<std::int64_t>(waiting_newest_)).run();
+  return note.bind(static_cast<std::int64_t>(settling_.back().number)).run();
 }
 
 Result<void> Writer::end_transaction(Result<void> committed) {
   if (!committed) {
     if (connection_.in_transaction()) static_cast<void>(connection_.execute("ROLLBACK"));
     // What was acknowledged is safe in the log, but cannot be settled, nor can anything that comes later.
-    if (committed.error().code() == ErrorCode::kDamaged && !waiting_.empty() && !broken_) {
-      broken_ = Error(ErrorCode::kDamaged,
-                      "the database is damaged, and nothing is written any more; restore a "
-                      "backup: " +
-                          committed.error().message());
+    if (committed.error().code() == ErrorCode::kDamaged && !settling_.empty()) {
+      break_with(Error(ErrorCode::kDamaged,
+                       "the database is damaged, and nothing is written any more; restore a "
+                       "backup: " +
+                           committed.error().message()));
     }
     return failed(std::move(committed).error());
   }
-  waiting_.clear();
-  waiting_bytes_ = 0;
-  MutexLock lock(core_.mutex);
-  core_.waiting.clear();
-  core_.all_waiting = false;
+  settling_.clear();
+  const bool is_long = connection_.log_pages() * kPageBytes >= kCheckpointBytes;
+  bool wake = false;
+  {
+    MutexLock lock(core_.mutex);
+    core_.settling.clear();
+    core_.all_waiting = false;
+    wake = is_long && !behind_;
+    behind_ = behind_ || is_long;
+  }
+  if (wake) fell_behind_.notify_one();
   return {};
+}
+
+Writer::Due Writer::wait_until_due() {
+  MutexLock lock(core_.mutex);
+  while (following_) {
+    if (std::exchange(behind_, false)) return Due::kSettling;
+    if (!lags_much_) {
+      fell_behind_.wait(core_.mutex);
+      continue;
+    }
+    const Instant quiet = last_change_ + kQuiet;
+    if (quiet <= CondVar::now()) {
+      lags_much_ = false;
+      return Due::kDeriving;
+    }
+    fell_behind_.wait_until(core_.mutex, quiet);
+  }
+  return Due::kEnd;
+}
+
+void Writer::derive_soon() {
+  {
+    MutexLock lock(mutex_);
+    quiet_ = true;
+    upkeep_ = true;
+  }
+  wake_.notify_one();
+}
+
+void Writer::follow() {
+  for (Due due = wait_until_due(); due != Due::kEnd; due = wait_until_due()) {
+    if (due == Due::kDeriving) {
+      derive_soon();
+      continue;
+    }
+    MutexLock tables(tables_);
+    if (is_broken_) continue;
+    // What fails is tried again by whoever needs it, and says so there.
+    static_cast<void>(guarded<void>([&]() -> Result<void> {
+      tables_.is_held();
+      TERTULIA_TRY(settle_tables());
+      if (connection_.log_pages() * kPageBytes < kCheckpointBytes) return {};
+      return checkpoint(false);
+    }));
+  }
+}
+
+void Writer::end_following() {
+  {
+    MutexLock lock(core_.mutex);
+    following_ = false;
+  }
+  fell_behind_.notify_one();
+  if (follower_.joinable()) follower_.join();
 }
 
 Result<void> Writer::settle() {
@@ -52,7 +131,11 @@ Result<void> Writer::settle() {
 
 Result<void> Writer::settle_tables() {
   // A transaction that is open has begun with it.
-  if (waiting_.empty() || connection_.in_transaction()) return {};
+  if (connection_.in_transaction()) return {};
+  if (settling_.empty()) {
+    MutexLock lock(core_.mutex);
+    if (waiting_.empty()) return {};
+  }
   return in_transaction([]() -> Result<void> { return {}; });
 }
 
@@ -62,6 +145,7 @@ Result<void> Writer::as_if_settled(const std::function<Result<void>(Connection&)
   TERTULIA_TRY(connection_.execute("PRAGMA cache_spill=OFF"));
   TERTULIA_TRY(run_prepared("BEGIN IMMEDIATE"));
   Result<void> done = guarded<void>([&] {
+    tables_.is_held();
     Result<void> applied = apply_waiting();
     return applied ? look(connection_) : applied;
   });

@@ -47,11 +47,11 @@ struct StoreCore {
   // Whether the tables lack something that was acknowledged: of this session, or of any.
   bool unsettled(const SessionKey& key) {
     MutexLock guard(mutex);
-    return all_waiting || waiting.contains(key);
+    return all_waiting || waiting.contains(key) || settling.contains(key);
   }
   bool unsettled() {
     MutexLock guard(mutex);
-    return all_waiting || !waiting.empty();
+    return all_waiting || !waiting.empty() || !settling.empty();
   }
 
   Mutex mutex;
@@ -59,6 +59,8 @@ struct StoreCore {
   NewerActivities newer TERTULIA_GUARDED_BY(mutex);
   // The sessions with changes that the tables lack; perhaps any session, after a start on a full disk.
   std::set<SessionKey> waiting TERTULIA_GUARDED_BY(mutex);
+  // Those of them whose changes are being settled.
+  std::set<SessionKey> settling TERTULIA_GUARDED_BY(mutex);
   bool all_waiting TERTULIA_GUARDED_BY(mutex) = false;
 };
 

@@ -1,5 +1,6 @@
 #include "writer.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -20,18 +21,14 @@ constexpr std::size_t kGroup = 256;
 constexpr std::size_t kStreamsKept = 512;
 // More than this is not written to the log.
 constexpr std::size_t kLargeBatch = 1U << 20U;
+// Derived rows are made in a quiet moment once so many turns lack them.
+constexpr std::size_t kDeriveWhenQuiet = 4096;
 
-// Lets go of a mutex for a while.
-class TERTULIA_SCOPED_CAPABILITY Unlocked {
- public:
-  explicit Unlocked(Mutex& mutex) TERTULIA_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
-  ~Unlocked() TERTULIA_RELEASE() { mutex_.lock(); }
-  Unlocked(const Unlocked&) = delete;
-  Unlocked& operator=(const Unlocked&) = delete;
-
- private:
-  Mutex& mutex_;
-};
+bool knows(const StoredSession& session, const std::vector<StreamId>& streams) {
+  if (session.knows_streams) return true;
+  return std::ranges::all_of(streams,
+                             [&](const StreamId& stream) { return session.image.streams.contains(stream); });
+}
 
 }  // namespace
 
@@ -95,7 +92,6 @@ void Writer::write_here(Change& change) {
   {
     // Also if there is no memory for what has to be answered.
     const HandsBack at_the_end{*this};
-    MutexLock tables(tables_);
     write_together_or_alone({&change, 1});
     outcome = std::move(outcomes_.front());
   }
@@ -158,6 +154,7 @@ void Writer::begin_work() {
   thread_ = std::thread([this, jobs = std::move(jobs), changes = std::move(changes)]() mutable {
     work(std::move(jobs), std::move(changes));
   });
+  follower_ = std::thread([this] { follow(); });
 }
 
 void Writer::work(std::vector<Job> jobs, std::vector<Change> changes) {
@@ -172,7 +169,6 @@ void Writer::work(std::vector<Job> jobs, std::vector<Change> changes) {
     }
     jobs.clear();
     if (!changes.empty()) write_all(changes);
-    MutexLock tables(tables_);
     static_cast<void>(guarded<void>([&]() -> Result<void> {
       keep_order();
       return {};
@@ -182,7 +178,7 @@ void Writer::work(std::vector<Job> jobs, std::vector<Change> changes) {
 
 void Writer::write_together_or_alone(std::span<Change> changes) {
   Result<void> together = write_group(changes, outcomes_);
-  if (!together && changes.size() > 1 && !broken_) {
+  if (!together && changes.size() > 1 && !is_broken_) {
     // Each is tried alone, so that only the one that cannot be written fails.
     outcomes_.clear();
     for (Change& change : changes) {
@@ -195,10 +191,7 @@ void Writer::write_together_or_alone(std::span<Change> changes) {
 }
 
 void Writer::write_all(std::span<Change> changes) {
-  {
-    MutexLock tables(tables_);
-    write_together_or_alone(changes);
-  }
+  write_together_or_alone(changes);
   // Only now: a loser may have learnt of a revision that was not durable before.
   for (std::size_t i = 0; i < changes.size(); ++i) answer(changes[i], std::move(outcomes_[i]));
 }
@@ -216,7 +209,7 @@ void Writer::answer(const Change& change, Outcome outcome) {
 // Writes them as one batch and gives what became of each. An error: none was written.
 Result<void> Writer::write_group(std::span<Change> changes, std::vector<Outcome>& outcomes) {
   outcomes.clear();
-  if (broken_) return *broken_;
+  TERTULIA_TRY(check_whole());
   Written written;
   try {
     ChangeLog::begin(batch_);
@@ -258,11 +251,12 @@ Result<Writer::Outcome> Writer::write_one(const Commit& commit, std::span<const 
     return Outcome(std::move(may).error());
   }
   if (*found == nullptr) {
+    MutexLock tables(tables_);
     if (Result<void> made = ensure_key(commit.key.tenant); !made) return Outcome(std::move(made).error());
   }
   written.keys.push_back(commit.key);
   written.unsettled.insert(commit.key);
-  StoredSession& session = *found != nullptr ? **found : cache_.insert(commit.key, {});
+  StoredSession& session = *found != nullptr ? **found : cache_.insert(commit.key, {.knows_streams = true});
   TERTULIA_TRY_AS(const Behind behind, rows_.write(session, commit, texts));
   const std::int64_t row = session.row;
   if (behind.row) {
@@ -299,6 +293,15 @@ Writer::Outcome Writer::write_one(const Note& note, Written& written) {
 Result<StoredSession*> Writer::session_of(const SessionKey& key, const std::vector<StreamId>& streams,
                                           const Written& written) {
   StoredSession* session = cache_.find(key);
+  const bool forgets = session != nullptr && session->image.streams.size() > kStreamsKept;
+  if (session != nullptr && !forgets && knows(*session, streams)) return session;
+  MutexLock tables(tables_);
+  return look_up(key, streams, written);
+}
+
+Result<StoredSession*> Writer::look_up(const SessionKey& key, const std::vector<StreamId>& streams,
+                                       const Written& written) {
+  StoredSession* session = cache_.find(key);
   if (session == nullptr) {
     if (core_.unsettled(key)) TERTULIA_TRY(settle_tables());
     TERTULIA_TRY_AS(std::optional<StoredSession> loaded, load_session(connection_, core_.keys, key));
@@ -309,14 +312,16 @@ Result<StoredSession*> Writer::session_of(const SessionKey& key, const std::vect
   if (session->image.streams.size() > kStreamsKept && !written.unsettled.contains(key)) {
     if (core_.unsettled(key)) TERTULIA_TRY(settle_tables());
     session->image.streams.clear();
+    session->knows_streams = false;
   }
-  TERTULIA_TRY(load_streams(connection_, *session, streams));
+  if (!session->knows_streams) TERTULIA_TRY(load_streams(connection_, *session, streams));
   return session;
 }
 
 // A small batch goes to the log; one that is large goes to the tables at once, and is not written twice.
 Result<void> Writer::make_durable(Written& written) {
   if (batch_.size() > kLargeBatch) {
+    MutexLock tables(tables_);
     TERTULIA_TRY(in_transaction([&] {
       const std::string_view payload = ChangeLog::payload(batch_);
       return apply_ops(connection_, core_.keys, {&payload, 1});
@@ -325,16 +330,26 @@ Result<void> Writer::make_durable(Written& written) {
     written.unsettled.clear();
     return {};
   }
-  std::string batch = batch_;
-  if (waiting_.size() == waiting_.capacity()) waiting_.reserve(2 * waiting_.size() + kGroup);
-  {
-    const Unlocked meanwhile(tables_);
-    TERTULIA_TRY(log_.append(batch));
-  }
-  waiting_newest_ = log_.newest();
-  waiting_bytes_ += batch.size();
-  waiting_.push_back(std::move(batch));
+  std::list<Batch> batches;
+  batches.push_back({.number = 0, .bytes = batch_});
+  TERTULIA_TRY(log_.append(batches.front().bytes));
+  batches.front().number = log_.newest();
+  add_waiting(batches, written.unsettled);
   return {};
+}
+
+// At once: whoever settles takes the batches and the marks of their sessions, and takes away both.
+void Writer::add_waiting(std::list<Batch>& batches, std::set<SessionKey>& sessions) noexcept {
+  bool wake = false;
+  {
+    MutexLock lock(core_.mutex);
+    for (const Batch& batch : batches) waiting_bytes_ += batch.bytes.size();
+    waiting_.splice(waiting_.end(), batches);
+    core_.waiting.merge(sessions);
+    wake = !behind_ && waiting_bytes_ >= core_.options.log_bytes / kLogParts;
+    behind_ = behind_ || wake;
+  }
+  if (wake) fell_behind_.notify_one();
 }
 
 // Needs no memory: what was committed must not be forgotten.
@@ -345,11 +360,18 @@ void Writer::remember(Written& written) noexcept {
   commits_since_flush_ += written.keys.size();
   if (!lagging_.empty()) lagging_any_ = true;
   cache_.trim();
-  MutexLock lock(core_.mutex);
-  core_.waiting.merge(written.unsettled);
-  for (const std::int64_t row : written.up_to_date) core_.newer.erase(row);
-  for (const auto& [row, activity] : written.newer) core_.newer.erase(row);
-  core_.newer.merge(written.newer);
+  const bool lags_much = lagging_turns_ >= kDeriveWhenQuiet;
+  bool wake = false;
+  {
+    MutexLock lock(core_.mutex);
+    for (const std::int64_t row : written.up_to_date) core_.newer.erase(row);
+    for (const auto& [row, activity] : written.newer) core_.newer.erase(row);
+    core_.newer.merge(written.newer);
+    wake = lags_much && !lags_much_;
+    lags_much_ = lags_much;
+    if (lags_much) last_change_ = CondVar::now();
+  }
+  if (wake) fell_behind_.notify_one();
 }
 
 // The images have gone ahead of what is durable.
@@ -359,12 +381,25 @@ void Writer::roll_back(const Written& written) {
 
 Error Writer::failed(Error error) {
   // What a failed sync has left is not known, and a second one proves nothing: only opening again does.
-  if (error.code() == ErrorCode::kStorageIo && !broken_) {
-    broken_ = Error(
+  if (error.code() == ErrorCode::kStorageIo) {
+    break_with(Error(
         ErrorCode::kStorageIo,
-        "the disk has failed and nothing is written any more; open the store again: " + error.message());
+        "the disk has failed and nothing is written any more; open the store again: " + error.message()));
   }
   return error;
+}
+
+// The first reason is the one that counts.
+void Writer::break_with(Error why) {
+  MutexLock lock(core_.mutex);
+  if (!broken_) broken_ = std::move(why);
+  is_broken_ = true;
+}
+
+Result<void> Writer::check_whole() const {
+  if (!is_broken_) return {};
+  MutexLock lock(core_.mutex);
+  return *broken_;
 }
 
 }  // namespace tertulia

@@ -1,10 +1,11 @@
-// The writing thread, with the one connection that writes and checkpoints.
+// The writing thread, the thread that has the tables follow, and the one connection that writes.
 //
 // Changes of all sessions queue up here and become durable in groups: one batch of the change log, one sync
 // for many. There is a thread for it, but a thread that would only wait for its change (WaitsHere) is the
 // writing one itself for that change, if nobody else is. Each is checked against the image of its session
 // first, so a refused one does not spoil the group; if the group fails all the same, each change is tried
-// alone. The tables follow later, see settle().
+// alone. The tables follow later, see settle(), on a thread that does nothing else: changes do not wait for
+// it, unless they ask for what only the tables know.
 #pragma once
 
 #include <atomic>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <optional>
 #include <set>
 #include <span>
@@ -88,6 +90,12 @@ class Writer {
     std::set<SessionKey> unsettled;
   };
 
+  // A batch of the log that the tables lack.
+  struct Batch {
+    std::uint64_t number;
+    std::string bytes;
+  };
+
   void push(Job job, const std::function<void(Error)>& refused);
   void begin_work();
   void work(std::vector<Job> jobs, std::vector<Change> changes);
@@ -103,70 +111,99 @@ class Writer {
   void write_here(Change& change) TERTULIA_EXCLUDES(tables_);
   void write_all(std::span<Change> changes) TERTULIA_EXCLUDES(tables_);
   static void answer(const Change& change, Outcome outcome);
-  void write_together_or_alone(std::span<Change> changes) TERTULIA_REQUIRES(tables_);
+  void write_together_or_alone(std::span<Change> changes) TERTULIA_EXCLUDES(tables_);
   Result<void> write_group(std::span<Change> changes, std::vector<Outcome>& outcomes)
-      TERTULIA_REQUIRES(tables_);
-  Result<void> write_changes(std::span<Change> changes, Written& written, std::vector<Outcome>& outcomes);
+      TERTULIA_EXCLUDES(tables_);
+  Result<void> write_changes(std::span<Change> changes, Written& written, std::vector<Outcome>& outcomes)
+      TERTULIA_EXCLUDES(tables_);
   // What became of it. An error: the whole group is of no use.
-  Result<Outcome> write_one(const Commit& commit, std::span<const std::string> texts, Written& written);
-  Outcome write_one(const Note& note, Written& written);
+  Result<Outcome> write_one(const Commit& commit, std::span<const std::string> texts, Written& written)
+      TERTULIA_EXCLUDES(tables_);
+  Outcome write_one(const Note& note, Written& written) TERTULIA_EXCLUDES(tables_);
   // The session as it is; null if there is none. An error is one of this session alone.
   Result<StoredSession*> session_of(const SessionKey& key, const std::vector<StreamId>& streams,
-                                    const Written& written);
-  Result<void> make_durable(Written& written) TERTULIA_REQUIRES(tables_);
+                                    const Written& written) TERTULIA_EXCLUDES(tables_);
+  // The same from the tables, where memory does not know all of it.
+  Result<StoredSession*> look_up(const SessionKey& key, const std::vector<StreamId>& streams,
+                                 const Written& written) TERTULIA_REQUIRES(tables_);
+  Result<void> make_durable(Written& written) TERTULIA_EXCLUDES(tables_);
+  // Needs no memory: they are durable.
+  void add_waiting(std::list<Batch>& batches, std::set<SessionKey>& sessions) noexcept;
   void remember(Written& written) noexcept;
   void roll_back(const Written& written);
 
   // Brings the tables up to date and runs `body`, in one transaction. It is durable after the next
   // sync_tables().
   template <class Body>
-  Result<void> in_transaction(Body body) {
-    if (broken_) return *broken_;
+  Result<void> in_transaction(Body body) TERTULIA_REQUIRES(tables_) {
+    TERTULIA_TRY(check_whole());
     TERTULIA_TRY(run_prepared("BEGIN IMMEDIATE"));
     return end_transaction(guarded<void>([&] {
+      tables_.is_held();
       Result<void> written = apply_waiting();
       if (written) written = body();
       return written ? run_prepared("COMMIT") : written;
     }));
   }
   Result<void> run_prepared(const char* sql);
-  Result<void> end_transaction(Result<void> committed);
-  Result<void> settle_tables();
-  Result<void> apply_waiting();
-  Result<void> sync_tables();
+  Result<void> end_transaction(Result<void> committed) TERTULIA_REQUIRES(tables_);
+  Result<void> settle_tables() TERTULIA_REQUIRES(tables_);
+  Result<void> apply_waiting() TERTULIA_REQUIRES(tables_);
+  Result<void> sync_tables() TERTULIA_REQUIRES(tables_);
   // Everything that waits is settled and durable, and the log begins again.
-  Result<void> restart_log();
-  Result<void> ensure_key(const TenantId& tenant);
+  Result<void> restart_log() TERTULIA_REQUIRES(tables_);
+  Result<void> ensure_key(const TenantId& tenant) TERTULIA_REQUIRES(tables_);
+  // The thread of the tables: settles and checkpoints when they are far behind, and has the writing thread
+  // derive in quiet moments.
+  void follow();
+  enum class Due : std::uint8_t { kSettling, kDeriving, kEnd };
+  Due wait_until_due();
+  void derive_soon();
+  void end_following();
   // An error while writing; one of the disk closes the store for writing.
   Error failed(Error error);
+  // Nothing is written any more.
+  void break_with(Error why);
+  // Why nothing is written any more, if so.
+  Result<void> check_whole() const;
 
+  Result<void> read_log();
+  Result<bool> finish_earlier() TERTULIA_EXCLUDES(tables_);
   Result<void> read_marks();
-  void keep_order();
+  void keep_order() TERTULIA_EXCLUDES(tables_);
   // Whether keep_order() would do something that does not wait for an idle moment.
   bool order_is_due();
-  Result<void> flush();
-  Result<void> write_row_of(std::int64_t session);
-  Result<std::size_t> derive_batch();
-  Result<void> derive_everything();
-  Result<EraseReport> erase_scope(const EraseScope& scope);
-  Result<void> checkpoint(bool truncate);
-  Result<void> purge(EraseReport& report);
-  Result<void> purge_session(std::int64_t session, EraseReport& report);
+  Result<void> flush() TERTULIA_REQUIRES(tables_);
+  Result<void> write_row_of(std::int64_t session) TERTULIA_REQUIRES(tables_);
+  Result<std::size_t> derive_batch() TERTULIA_REQUIRES(tables_);
+  Result<void> derive_everything() TERTULIA_REQUIRES(tables_);
+  Result<EraseReport> erase_scope(const EraseScope& scope) TERTULIA_REQUIRES(tables_);
+  Result<void> checkpoint(bool truncate) TERTULIA_REQUIRES(tables_);
+  Result<void> purge(EraseReport& report) TERTULIA_REQUIRES(tables_);
+  Result<void> purge_session(std::int64_t session, EraseReport& report) TERTULIA_REQUIRES(tables_);
   Result<std::int64_t> remove_rows(const char* sql, std::int64_t session);
   Result<std::set<std::int64_t>> numbers(const char* sql);
 
   StoreCore& core_;
-  // Whoever uses the connection, what waits, or `broken_`. The writing thread lets go of it while it syncs
-  // the log: that is when a reader settles. Everything else is the writing thread's alone.
+  // Whoever uses the connection. What is guarded by nothing is the writing thread's alone, and it may change
+  // while somebody else settles.
   Mutex tables_;
   Connection connection_;
   ChangeLog log_;
   // The operations of the group at work.
   std::string batch_;
-  // Batches that are durable and not settled, and the number of the newest.
-  std::vector<std::string> waiting_;
-  std::size_t waiting_bytes_ = 0;
-  std::uint64_t waiting_newest_ = 0;
+  // Batches that are durable and not settled: those that have come since somebody settled last, and those
+  // that are being settled, or could not be. Lists, because what is durable must be kept without memory.
+  std::list<Batch> waiting_ TERTULIA_GUARDED_BY(core_.mutex);
+  std::size_t waiting_bytes_ TERTULIA_GUARDED_BY(core_.mutex) = 0;
+  std::list<Batch> settling_ TERTULIA_GUARDED_BY(tables_);
+  // The tables are far behind, or SQLite's log is long.
+  bool behind_ TERTULIA_GUARDED_BY(core_.mutex) = false;
+  // Many turns lack their derived rows, and when the last of them was added.
+  bool lags_much_ TERTULIA_GUARDED_BY(core_.mutex) = false;
+  Instant last_change_ TERTULIA_GUARDED_BY(core_.mutex){};
+  bool following_ TERTULIA_GUARDED_BY(core_.mutex) = true;
+  CondVar fell_behind_;
   RowWriter rows_;
   SessionCache cache_;
   // The sessions that have a row in `touched`, and in `lagging`.
@@ -177,8 +214,9 @@ class Writer {
   // Of the group at work, and of one change of it that is tried alone.
   std::vector<Outcome> outcomes_;
   std::vector<Outcome> alone_;
-  // Why nothing is written any more.
-  std::optional<Error> broken_;
+  std::atomic<bool> is_broken_ = false;
+  // Why.
+  std::optional<Error> broken_ TERTULIA_GUARDED_BY(core_.mutex);
   std::atomic<bool> lagging_any_ = false;
 
   Mutex mutex_;
@@ -189,7 +227,10 @@ class Writer {
   bool writing_ TERTULIA_GUARDED_BY(mutex_) = true;
   // There is upkeep to do, which whoever has waited for a change has left to our own thread.
   bool upkeep_ TERTULIA_GUARDED_BY(mutex_) = false;
+  // Nothing has changed for a while.
+  bool quiet_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::thread thread_;
+  std::thread follower_;
 };
 
 }  // namespace tertulia

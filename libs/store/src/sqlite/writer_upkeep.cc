@@ -14,15 +14,12 @@ namespace tertulia {
 namespace {
 
 // The rows of sessions are brought up to date after this many commits, or when so many sessions are behind.
-constexpr std::size_t kFlushCommits = 1024;
+constexpr std::size_t kFlushCommits = 4096;
 constexpr std::size_t kFlushSessions = 256;
-// Derived rows are made in the background, so many at a time, once so many turns lack them; and before they
-// are asked for.
+// Derived rows are made so many at a time: before they are asked for, when many turns lack them and nothing
+// has changed for a while (kDeriveWhenQuiet), and between two groups once this many do.
 constexpr std::size_t kDeriveBatch = 256;
-constexpr std::size_t kDeriveWhenBehind = 4096;
-// SQLite's log is moved into the database file when it holds so many bytes.
-constexpr std::int64_t kCheckpointBytes = 4 << 20;
-constexpr std::int64_t kPageBytes = 512;
+constexpr std::size_t kDeriveBetween = 65'536;
 constexpr const char* kSettled = "SELECT data FROM meta WHERE name='settled'";
 
 Result<void> unless_full(Result<void> done) {
@@ -43,25 +40,9 @@ Result<std::set<std::int64_t>> Writer::numbers(const char* sql) {
 }
 
 Result<void> Writer::start() {
-  TERTULIA_TRY_AS(const std::int64_t settled, connection_.number(kSettled));
-  TERTULIA_TRY_AS(waiting_, log_.read(static_cast<std::uint64_t>(settled)));
-  waiting_newest_ = log_.newest();
-  for (const std::string& batch : waiting_) waiting_bytes_ += batch.size();
-  {
-    MutexLock lock(core_.mutex);
-    core_.all_waiting = !waiting_.empty();
-  }
-  // On a full disk everything stays unfinished for now: what is stored can be read all the same.
-  TERTULIA_TRY(unless_full(settle_tables()));
-  if (waiting_.empty()) {
-    TERTULIA_TRY(sync_tables());
-    TERTULIA_TRY(log_.clear());
-    TERTULIA_TRY(rows_.open());
-    EraseReport report;
-    TERTULIA_TRY(unless_full(purge(report)));
-    TERTULIA_TRY(read_marks());
-    TERTULIA_TRY(unless_full(flush()));
-  } else {
+  TERTULIA_TRY(read_log());
+  TERTULIA_TRY_AS(const bool settled, finish_earlier());
+  if (!settled) {
     TERTULIA_TRY(as_if_settled([&](Connection&) -> Result<void> {
       TERTULIA_TRY(rows_.open());
       return read_marks();
@@ -69,6 +50,34 @@ Result<void> Writer::start() {
   }
   begin_work();
   return {};
+}
+
+Result<void> Writer::read_log() {
+  TERTULIA_TRY_AS(const std::int64_t settled, connection_.number(kSettled));
+  TERTULIA_TRY_AS(std::vector<std::string> batches, log_.read(static_cast<std::uint64_t>(settled)));
+  MutexLock lock(core_.mutex);
+  std::uint64_t number = log_.newest() - batches.size();
+  for (std::string& batch : batches) {
+    waiting_bytes_ += batch.size();
+    waiting_.push_back({.number = ++number, .bytes = std::move(batch)});
+  }
+  core_.all_waiting = !waiting_.empty();
+  return {};
+}
+
+// On a full disk everything stays unfinished for now: what is stored can be read all the same. False then.
+Result<bool> Writer::finish_earlier() {
+  MutexLock tables(tables_);
+  TERTULIA_TRY(unless_full(settle_tables()));
+  if (core_.unsettled()) return false;
+  TERTULIA_TRY(sync_tables());
+  TERTULIA_TRY(log_.clear());
+  TERTULIA_TRY(rows_.open());
+  EraseReport report;
+  TERTULIA_TRY(unless_full(purge(report)));
+  TERTULIA_TRY(read_marks());
+  TERTULIA_TRY(unless_full(flush()));
+  return true;
 }
 
 Result<void> Writer::read_marks() {
@@ -85,43 +94,52 @@ Writer::~Writer() {
     wake_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  if (broken_) return;
+  end_following();
+  if (is_broken_) return;
+  MutexLock tables(tables_);
   static_cast<void>(flush());
   // The last connection that closes empties SQLite's log and removes it; not after a failure, when the logs
   // are all there is.
-  if (settle_tables() && checkpoint(true) && !broken_) {
+  if (settle_tables() && checkpoint(true) && !is_broken_) {
     static_cast<void>(log_.remove());
     sqlite3_db_config(connection_.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   }
 }
 
 bool Writer::order_is_due() {
-  MutexLock tables(tables_);
-  if (broken_) return false;
-  if (waiting_bytes_ >= core_.options.log_bytes / kLogParts || log_.bytes() >= core_.options.log_bytes)
-    return true;
-  if (connection_.log_pages() * kPageBytes >= kCheckpointBytes) return true;
-  if (commits_since_flush_ >= kFlushCommits || lagging_turns_ >= kDeriveWhenBehind) return true;
+  if (is_broken_) return false;
+  if (log_.bytes() >= core_.options.log_bytes) return true;
+  if (commits_since_flush_ >= kFlushCommits || lagging_turns_ >= kDeriveBetween) return true;
   MutexLock lock(core_.mutex);
   return core_.newer.size() >= kFlushSessions;
 }
 
 void Writer::keep_order() {
-  if (broken_) return;
-  if (waiting_bytes_ >= core_.options.log_bytes / kLogParts) static_cast<void>(settle_tables());
-  if (log_.bytes() >= core_.options.log_bytes) static_cast<void>(restart_log());
-  if (connection_.log_pages() * kPageBytes >= kCheckpointBytes) static_cast<void>(checkpoint(false));
+  if (is_broken_) return;
+  if (log_.bytes() >= core_.options.log_bytes) {
+    MutexLock tables(tables_);
+    static_cast<void>(restart_log());
+  }
   std::size_t behind = 0;
   {
     MutexLock lock(core_.mutex);
     behind = core_.newer.size();
   }
-  if (commits_since_flush_ >= kFlushCommits || behind >= kFlushSessions) static_cast<void>(flush());
+  if (commits_since_flush_ >= kFlushCommits || behind >= kFlushSessions) {
+    MutexLock tables(tables_);
+    static_cast<void>(flush());
+  }
   const auto idle = [&] {
     MutexLock lock(mutex_);
     return jobs_.empty() && !closing_;
   };
-  while (lagging_turns_ >= kDeriveWhenBehind && idle()) {
+  bool is_quiet = false;
+  {
+    MutexLock lock(mutex_);
+    is_quiet = std::exchange(quiet_, false);
+  }
+  while (lagging_turns_ >= (is_quiet ? 1 : kDeriveBetween) && idle()) {
+    MutexLock tables(tables_);
     Result<std::size_t> done = derive_batch();
     if (!done || *done == 0) break;
   }
@@ -140,7 +158,7 @@ Result<void> Writer::write_row_of(std::int64_t row) {
     }
   }
   if (!key.session.empty()) {
-    const Result<StoredSession*> session = session_of(key, {}, {});
+    const Result<StoredSession*> session = look_up(key, {}, {});
     if (!session)
       return session.error().code() == ErrorCode::kSessionDamaged ? Result<void>() : session.error();
     if (*session != nullptr) {
@@ -158,6 +176,7 @@ Result<void> Writer::flush() {
   commits_since_flush_ = 0;
   if (touched_.empty()) return {};
   TERTULIA_TRY(in_transaction([&]() -> Result<void> {
+    tables_.is_held();
     for (const std::int64_t row : touched_) TERTULIA_TRY(write_row_of(row));
     return {};
   }));
@@ -246,7 +265,10 @@ Result<void> Writer::purge(EraseReport& report) {
       MutexLock lock(core_.mutex);
       core_.newer.erase(session);
     }
-    TERTULIA_TRY(in_transaction([&] { return purge_session(session, report); }));
+    TERTULIA_TRY(in_transaction([&] {
+      tables_.is_held();
+      return purge_session(session, report);
+    }));
   }
   TERTULIA_TRY(
       in_transaction([&] { return connection_.execute("INSERT INTO texts(texts) VALUES('optimize')"); }));

@@ -2,6 +2,7 @@
 // With other compilers the annotations vanish.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -20,6 +21,7 @@
 #define TERTULIA_EXCLUDES(...) TERTULIA_ANNOTATE_(locks_excluded(__VA_ARGS__))
 #define TERTULIA_ACQUIRE(...) TERTULIA_ANNOTATE_(acquire_capability(__VA_ARGS__))
 #define TERTULIA_RELEASE(...) TERTULIA_ANNOTATE_(release_capability(__VA_ARGS__))
+#define TERTULIA_ASSERTS(...) TERTULIA_ANNOTATE_(assert_capability(__VA_ARGS__))
 
 namespace tertulia {
 
@@ -27,6 +29,8 @@ class TERTULIA_CAPABILITY("mutex") Mutex {
  public:
   void lock() TERTULIA_ACQUIRE() { mutex_.lock(); }
   void unlock() TERTULIA_RELEASE() { mutex_.unlock(); }
+  // Tells the analysis that it is held, in a lambda whose caller it cannot see. Checks nothing.
+  void is_held() const TERTULIA_ASSERTS(this) {}
 
  private:
   friend class CondVar;
@@ -53,7 +57,11 @@ class CondVar {
     condition_.wait(held);
     held.release();
   }
-  // Until `instant` of the real monotonic clock at the latest.
+  // The real monotonic clock, whatever an Env says: threads sleep by it.
+  static Instant now() {
+    return std::chrono::time_point_cast<Instant::duration>(std::chrono::steady_clock::now());
+  }
+  // Until `instant` of that clock at the latest.
   void wait_until(Mutex& mutex, Instant instant) TERTULIA_REQUIRES(mutex) {
     std::unique_lock<std::mutex> held(mutex.mutex_, std::adopt_lock);
     condition_.wait_until(held, instant);
