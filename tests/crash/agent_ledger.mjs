@@ -1,6 +1,5 @@
 // What the tools of an agent really did, what it was asked and what it acknowledged, kept outside of its process; and
 // the comparison of that with what `agent_worker check` finds.
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
@@ -14,8 +13,8 @@ export class AgentLedger {
   acked = new Set();
   slowest = 0;
 
-  constructor(worker, kind, directory, file) {
-    Object.assign(this, { worker, kind, directory, file });
+  constructor(lives, kind, directory, file) {
+    Object.assign(this, { lives, kind, directory, file });
   }
 
   // One line of a worker. False if the worker reports a failure.
@@ -35,12 +34,11 @@ export class AgentLedger {
   }
 
   // What is wrong; undefined if nothing is.
-  check() {
-    const run = spawnSync(this.worker, ['check', this.kind, this.directory, this.file], { encoding: 'utf8', maxBuffer: 1 << 30 });
-    const lines = run.stdout.trim().split('\n');
+  async check() {
+    const { status, lines } = await this.lives.live(['check', this.kind, this.directory, this.file]);
     const failures = lines.filter((line) => line.startsWith('fail'));
-    if (run.status !== 0 || lines.at(-1) !== 'checked' || failures.length > 0) {
-      return `the check ended with ${run.status ?? run.signal}\n${failures.join('\n')}\n${run.stderr}`;
+    if (status !== 0 || lines.at(-1) !== 'checked' || failures.length > 0) {
+      return `the check ended with ${status}\n${failures.join('\n')}`;
     }
     return this.check_messages(lines) ?? this.check_calls(lines);
   }

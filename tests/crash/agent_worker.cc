@@ -5,6 +5,7 @@
 //   agent_worker once  KIND DIRECTORY LEDGER          one turn in session "s", begun or gone on with
 //   agent_worker load  KIND DIRECTORY LEDGER ROUND    turns in several sessions until it is killed
 //   agent_worker check KIND DIRECTORY LEDGER          lets every session answer once more, then lists it
+//   agent_worker lives                                many of those, each a process (lives.h)
 //
 //   try SESSION MESSAGE, ack SESSION MESSAGE          as in worker.cc
 //   said SESSION MESSAGE                              a message that is in a transcript
@@ -29,6 +30,7 @@
 #include "tertulia/tools/function_tool.h"
 
 #include "kill_points.h"
+#include "lives.h"
 
 namespace tertulia {
 namespace {
@@ -194,17 +196,23 @@ int check(const std::string& kind, const Path& directory, const std::string& led
   return 0;
 }
 
+int live(const std::vector<std::string>& words) {
+  if (words.size() == 5 && words[1] == "once") return once(words[2], words[3], words[4]);
+  if (words.size() == 6 && words[1] == "load") {
+    return load_until_killed(words[2], words[3], words[4], words[5]);
+  }
+  if (words.size() == 5 && words[1] == "check") return check(words[2], words[3], words[4]);
+  std::fputs(
+      "usage: agent_worker once|check KIND DIRECTORY LEDGER | load KIND DIRECTORY LEDGER ROUND | lives\n",
+      stderr);
+  return 2;
+}
+
 }  // namespace
 }  // namespace tertulia
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
-  if (words.size() == 5 && words[1] == "once") return tertulia::once(words[2], words[3], words[4]);
-  if (words.size() == 6 && words[1] == "load") {
-    return tertulia::load_until_killed(words[2], words[3], words[4], words[5]);
-  }
-  if (words.size() == 5 && words[1] == "check") return tertulia::check(words[2], words[3], words[4]);
-  std::fputs("usage: agent_worker once|check KIND DIRECTORY LEDGER | load KIND DIRECTORY LEDGER ROUND\n",
-             stderr);
-  return 2;
+  if (words.size() == 2 && words[1] == "lives") return tertulia::live_lives(tertulia::live);
+  return tertulia::live(words);
 }

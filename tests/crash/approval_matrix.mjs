@@ -1,13 +1,14 @@
 // approval_matrix.mjs WORKER KIND: an agent asks about three calls of a batch of four. Each way of deciding is gone
 // through with answers of the same process and of another one, and the process is killed at each point of it. At the end
 // every call must have run exactly as often as it was allowed to, counted outside of the process.
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { place_in_memory } from './agent_ledger.mjs';
+import { Lives } from './lives.mjs';
 
 const [worker, kind] = process.argv.slice(2);
+const lives = new Lives(worker);
 const folder = mkdtempSync(join(place_in_memory(), `tertulia-approvals-${kind}-`));
 // No life between two questions has more of them.
 const LEFT_POINTS = 20;
@@ -22,31 +23,28 @@ function fail(message) {
   process.exit(1);
 }
 
-// True if it was killed.
-function run(place, verb, decisions = '-', at = 0) {
-  const env = { ...process.env };
-  if (at) env.TERTULIA_KILL_AT = String(at);
-  const child = spawnSync(worker, [verb, kind, `${place}-data`, `${place}-ledger`, decisions], { encoding: 'utf8', env });
-  const lines = child.stdout.split('\n').filter(Boolean);
+// Whether it was killed, and what it said.
+async function run(place, verb, decisions = '-', at = 0) {
+  const words = [verb, kind, `${place}-data`, `${place}-ledger`, decisions];
+  const { killed, status, lines } = await lives.live(words, { kill_at: at });
   const wrong = lines.find((line) => line.startsWith('fail'));
   if (wrong) fail(`${verb} ${decisions}, point ${at}: ${wrong}`);
-  if (child.signal === 'SIGKILL') return { killed: true, lines };
-  if (child.status !== 0) fail(`${verb} ${decisions}, point ${at}: ended with ${child.status ?? child.signal}: ${child.stderr}`);
-  return { killed: false, lines };
+  if (!killed && status !== 0) fail(`${verb} ${decisions}, point ${at}: ended with ${status}`);
+  return { killed, lines };
 }
 
 // Killed at the point; then again and again without, until the turn is committed. Where somebody else answers, the first
 // lives each end at a question at the latest, and all of those are killed at the point.
-function go_through(place, decisions, elsewhere, at) {
+async function go_through(place, decisions, elsewhere, at) {
   const own = elsewhere ? 'leave,leave,leave' : decisions;
   const killed_lives = elsewhere ? 5 : 1;
-  let { killed } = run(place, 'turn', own, at);
+  let { killed } = await run(place, 'turn', own, at);
   const hit = killed;
   for (let life = 1; killed; life += 1) {
     if (life > 15) fail(`${decisions}, point ${at}: it never ends`);
-    if (elsewhere && decisions.includes('misled-')) ask_again(place);
-    if (elsewhere) run(place, 'answer', decisions.replaceAll('misled-', ''), 0);
-    ({ killed } = run(place, 'turn', own, life < killed_lives ? at : 0));
+    if (elsewhere && decisions.includes('misled-')) await ask_again(place);
+    if (elsewhere) await run(place, 'answer', decisions.replaceAll('misled-', ''), 0);
+    ({ killed } = await run(place, 'turn', own, life < killed_lives ? at : 0));
   }
   return hit;
 }
@@ -54,22 +52,22 @@ function go_through(place, decisions, elsewhere, at) {
 const ledger_of = (place) => (existsSync(`${place}-ledger`) ? readFileSync(`${place}-ledger`, 'utf8').split('\n').filter(Boolean) : []);
 
 // Somebody answers to other arguments. Whoever goes on with the turn runs nothing for that, and asks again.
-function ask_again(place) {
-  const { lines } = run(place, 'mislead');
+async function ask_again(place) {
+  const { lines } = await run(place, 'mislead');
   const misled = lines.filter((line) => line.startsWith('misled')).length;
   if (misled === 0) return;
   const before = ledger_of(place).length;
-  const life = run(place, 'turn', 'leave,leave,leave');
+  const life = await run(place, 'turn', 'leave,leave,leave');
   if (!life.killed || !life.lines.some((line) => line.startsWith('asked'))) fail('an answer to other arguments was taken for one');
   if (ledger_of(place).length !== before) fail('an answer to other arguments has run something');
 }
 
-function check(place, decisions, at) {
+async function check(place, decisions, at) {
   const wanted = ['-', ...decisions.replaceAll('misled-', '').split(',')];
   // A standing rule for a tool holds for its later calls.
   if (wanted[1] === 'always') wanted[3] = 'always';
   const ledger = ledger_of(place);
-  const { lines } = run(place, 'list');
+  const { lines } = await run(place, 'list');
   const calls = lines.filter((line) => line.startsWith('call '));
   const where = `${decisions}, killed at point ${at}`;
   if (calls.length !== 4) fail(`${where}: ${calls.length} calls are on record`);
@@ -93,8 +91,8 @@ for (const decisions of DECISIONS) {
   for (const elsewhere of [false, true]) {
     for (let at = 1; ; at += 1) {
       const place = join(folder, `${ways}`);
-      const hit = go_through(place, decisions, elsewhere, at);
-      check(place, decisions, at);
+      const hit = await go_through(place, decisions, elsewhere, at);
+      await check(place, decisions, at);
       ways += 1;
       rmSync(`${place}-data`, { recursive: true, force: true });
       rmSync(`${place}-ledger`, { force: true });
@@ -104,5 +102,6 @@ for (const decisions of DECISIONS) {
   }
 }
 if (ways < 250) fail(`only ${ways} ways: the test proves nothing`);
+lives.end();
 rmSync(folder, { recursive: true });
 console.log(`${kind}: ${ways} ways through the matrix, each call ran exactly as often as it was allowed to`);

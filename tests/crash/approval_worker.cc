@@ -9,6 +9,7 @@
 //   approval_worker mislead KIND DIRECTORY LEDGER -          allows what is open, as if its arguments were
 //                                                            others
 //   approval_worker list   KIND DIRECTORY LEDGER -           what is on record
+//   approval_worker lives                                    many of those, each a process (lives.h)
 //
 // DECISIONS: for the calls 1, 2 and 3, with commas: once, deny, leave, …
 //
@@ -29,6 +30,7 @@
 #include "tertulia/tools/function_tool.h"
 
 #include "kill_points.h"
+#include "lives.h"
 
 namespace tertulia {
 namespace {
@@ -203,14 +205,10 @@ int list_calls(Store& store) {
   return 0;
 }
 
-}  // namespace
-}  // namespace tertulia
-
-int main(int argc, char** argv) {
-  using namespace tertulia;
-  const std::vector<std::string> words(argv, argv + argc);
+int live(const std::vector<std::string>& words) {
   if (words.size() != 6) {
-    std::fputs("usage: approval_worker turn|answer|mislead|list KIND DIRECTORY LEDGER DECISIONS\n", stderr);
+    std::fputs("usage: approval_worker turn|answer|mislead|list KIND DIRECTORY LEDGER DECISIONS | lives\n",
+               stderr);
     return 2;
   }
   Log().set_level(LogLevel::kError);
@@ -220,4 +218,13 @@ int main(int argc, char** argv) {
   if (words[1] == "answer") return answer_all(store, split(words[5]));
   if (words[1] == "mislead") return mislead_all(store);
   return list_calls(*store);
+}
+
+}  // namespace
+}  // namespace tertulia
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  if (words.size() == 2 && words[1] == "lives") return tertulia::live_lives(tertulia::live);
+  return tertulia::live(words);
 }

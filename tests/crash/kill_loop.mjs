@@ -3,17 +3,17 @@
 //
 // After each kill: everything acknowledged is there, nothing is there that was not tried, revisions rise by one, and
 // `verify` has nothing to say. A failure prints the seed and the round.
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 
 import { Ledger } from './ledger.mjs';
+import { Lives } from './lives.mjs';
 
 const [worker, kind, roundsText, seedText] = process.argv.slice(2);
 const rounds = Number(roundsText) * (process.env.TERTULIA_LONG ? 25 : 1);
 const seed = Number(seedText ?? Date.now() % 1_000_000_007);
+const lives = new Lives(worker);
 const folder = mkdtempSync(join(tmpdir(), `tertulia-kill-${kind}-`));
 const directory = join(folder, 'data');
 
@@ -34,25 +34,24 @@ function fail(message) {
 
 // Runs the worker until some acknowledgements after a random time, then kills it.
 async function killed_run(round) {
-  const child = spawn(worker, ['run', kind, directory, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = new Promise((done) => child.on('close', (code, signal) => done({ code, signal })));
   let timer;
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (!ledger.note(line)) fail(`round ${round}: ${line}`);
-    // Some rounds are cut while the first writes are under way, others later.
-    timer ??= setTimeout(() => child.kill('SIGKILL'), random() * random() * 120);
-  }
-  const { signal, code } = await ended;
+  const { killed, status } = await lives.live(['run', kind, directory, String(round)], {
+    on_line: (line, kill) => {
+      if (!ledger.note(line)) fail(`round ${round}: ${line}`);
+      // Some rounds are cut while the first writes are under way, others later.
+      timer ??= setTimeout(kill, random() * random() * 120);
+    },
+  });
   clearTimeout(timer);
-  if (signal !== 'SIGKILL') fail(`round ${round}: the worker ended by itself with ${code}`);
+  if (!killed) fail(`round ${round}: the worker ended by itself with ${status}`);
 }
 
 // What is checked grows with every round, so a store is used for a while and then begun anew.
-const ROUNDS_PER_STORE = 25;
+const ROUNDS_PER_STORE = 10;
 let total = 0;
 for (let round = 1; round <= rounds; round += 1) {
   await killed_run(round);
-  const wrong = ledger.check(worker, kind, directory);
+  const wrong = await ledger.check(lives, kind, directory);
   if (wrong) fail(`round ${round}: ${wrong}`);
   if (round % ROUNDS_PER_STORE !== 0 && round !== rounds) continue;
   total += ledger.acked.size;
@@ -60,5 +59,6 @@ for (let round = 1; round <= rounds; round += 1) {
   rmSync(directory, { recursive: true, force: true });
 }
 if (total === 0) fail('nothing was ever acknowledged: the test proves nothing');
+lives.end();
 rmSync(folder, { recursive: true });
 console.log(`${kind}: ${rounds} kills, ${total} acknowledged changes, 0 lost (seed ${seed})`);

@@ -1,7 +1,5 @@
 // What a worker said it would do and what was acknowledged, kept outside of its process; and the comparison of that with
 // what `worker check` finds in the store.
-import { spawnSync } from 'node:child_process';
-
 export class Ledger {
   tried = new Set();
   acked = new Map();  // what → revision, or null for a note
@@ -20,11 +18,10 @@ export class Ledger {
   }
 
   // What is wrong with the store; undefined if nothing is.
-  check(worker, kind, directory) {
-    const run = spawnSync(worker, ['check', kind, directory], { encoding: 'utf8', maxBuffer: 1 << 30 });
-    const lines = run.stdout.trim().split('\n');
-    if (run.status !== 0 || lines.at(-1) !== 'checked') {
-      return `the check ended with ${run.status ?? run.signal}\n${lines.filter((l) => /^(problem|fail)/.test(l)).join('\n')}\n${run.stderr}`;
+  async check(lives, kind, directory) {
+    const { status, lines } = await lives.live(['check', kind, directory]);
+    if (status !== 0 || lines.at(-1) !== 'checked') {
+      return `the check ended with ${status}\n${lines.filter((l) => /^(problem|fail)/.test(l)).join('\n')}`;
     }
     const found = new Map();
     const last = new Map();

@@ -10,8 +10,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { Ledger } from './ledger.mjs';
+import { Lives } from './lives.mjs';
 
 const [worker, tertulia, kind] = process.argv.slice(2);
+const lives = new Lives(worker);
 const folder = mkdtempSync(join(tmpdir(), `tertulia-small-${kind}-`));
 const disk = join(folder, 'disk');
 mkdirSync(disk);
@@ -64,7 +66,7 @@ for (const line of lines) if (!ledger.note(line)) fail(line);
 if (run.status !== 0) fail(`the worker ended with ${run.status ?? run.signal}\n${lines.at(-1)}\n${run.stderr}`);
 if (!lines.includes('full storage_full')) fail('the full disk was not called storage_full');
 if (existsSync(ballast)) fail('the worker made no room');
-const wrong = ledger.check(worker, kind, directory);
+const wrong = await ledger.check(lives, kind, directory);
 if (wrong) fail(wrong);
 rmSync(directory, { recursive: true });
 
@@ -74,4 +76,5 @@ expect_full(command_line(tertulia, ['sessions', 'import', archive], directory));
 rmSync(ballast);
 const verified = command_line(tertulia, ['verify'], directory);
 if (verified.status !== 0 && verified.status !== 66) fail(`after the full disk: ${verified.stdout}${verified.stderr}`);
+lives.end();
 console.log(`${kind}: ${ledger.acked.size} turns on a disk of 2 MB, full and freed, 0 lost; the command line leaves with 74`);

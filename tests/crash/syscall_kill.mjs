@@ -9,8 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { Ledger } from './ledger.mjs';
+import { Lives } from './lives.mjs';
 
 const [worker, kind] = process.argv.slice(2);
+const lives = new Lives(worker);
 const folder = mkdtempSync(join(tmpdir(), `tertulia-syscall-${kind}-`));
 // `write` is how the worker speaks to us; neither store uses it for files.
 const CALLS = ['pwrite64', 'fdatasync', 'fsync', 'rename', 'unlink,rmdir,unlinkat', 'ftruncate', 'mkdir,mkdirat', 'openat'];
@@ -44,12 +46,12 @@ for (const call of CALLS) {
     rounds += 1;
     if (!killed && status !== 0) fail(`${call} ${at}: the worker ended with ${status}: ${stderr}`, directory);
     if (killed) kills += 1;
-    const wrong = ledger.check(worker, kind, directory);
+    const wrong = await ledger.check(lives, kind, directory);
     if (wrong) fail(`killed at ${call} number ${at}: ${wrong}`, directory);
     // It goes on where it stopped.
     if (killed && at % 8 === 1) {
-      const again = spawnSync(worker, ['once', kind, directory], { encoding: 'utf8' });
-      if (again.status !== 0) fail(`killed at ${call} number ${at}, started again: ${again.stdout}${again.stderr}`, directory);
+      const again = await lives.live(['once', kind, directory]);
+      if (again.status !== 0) fail(`killed at ${call} number ${at}, started again: ${again.status}\n${again.lines.join('\n')}`, directory);
     }
     rmSync(directory, { recursive: true, force: true });
     if (!killed) break;
@@ -65,10 +67,11 @@ for (const call of ['pwrite64', 'fdatasync', 'fsync']) {
     const { ledger, status, stderr } = traced(call, `error=EINTR:when=${when}`, directory, call !== 'pwrite64');
     interruptions += 1;
     if (status !== 0 && call === 'pwrite64') fail(`EINTR in ${call} ${when}: ${status}: ${stderr}`, directory);
-    const wrong = ledger.check(worker, kind, directory);
+    const wrong = await ledger.check(lives, kind, directory);
     if (wrong) fail(`EINTR in ${call} ${when}: ${wrong}`, directory);
     rmSync(directory, { recursive: true, force: true });
   }
 }
+lives.end();
 rmSync(folder, { recursive: true });
 console.log(`${kind}: killed at ${kills} system calls in ${rounds} rounds, interrupted in ${interruptions}, 0 acknowledged lost`);

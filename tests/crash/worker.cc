@@ -6,6 +6,7 @@
 //   worker once  KIND DIRECTORY          opens, does each thing once or twice, closes
 //   worker fill  KIND DIRECTORY BALLAST  writes until the disk is full, removes BALLAST, writes on
 //   worker check KIND DIRECTORY          verifies the store, then lists what is in it
+//   worker lives                         many of those, each a process (lives.h)
 //
 //   try  SESSION TURN                    before a turn is handed to the store
 //   ack  SESSION TURN REVISION           after it was acknowledged
@@ -24,6 +25,8 @@
 #include "tertulia/store/json_store.h"
 #include "tertulia/store/sqlite_store.h"
 #include "tertulia/store/store.h"
+
+#include "lives.h"
 
 namespace tertulia {
 namespace {
@@ -209,7 +212,28 @@ int fill(const std::string& kind, const Path& directory, const Path& ballast) {
   return 0;
 }
 
+// Nobody kills who checks: its many lines are said in few writes.
+class Listing {
+ public:
+  void add(const std::string& line) {
+    text_ += line + "\n";
+    if (text_.size() > 30'000) say_all();
+  }
+  void say_all() {
+    for (std::string_view left = text_; !left.empty();) {
+      const ssize_t written = ::write(STDOUT_FILENO, left.data(), left.size());
+      if (written <= 0) std::_Exit(3);
+      left.remove_prefix(static_cast<std::size_t>(written));
+    }
+    text_.clear();
+  }
+
+ private:
+  std::string text_;
+};
+
 int check(const std::string& kind, const Path& directory) {
+  Listing listing;
   const std::unique_ptr<Store> store = open(kind, directory);
   const VerifyReport report = must("verify", verify(*store));
   for (const Problem& problem : report.problems) {
@@ -221,9 +245,10 @@ int check(const std::string& kind, const Path& directory) {
     const SessionPage page = must("list", list(*store, query));
     for (const SessionSummary& summary : page.sessions) {
       const std::string name = summary.key.session.text();
-      say("session " + name + " " + std::to_string(number(summary.revision)));
+      listing.add("session " + name + " " + std::to_string(number(summary.revision)));
       for (const StoredTurn& turn : must("read", read_turns(*store, summary.key, {.branch = kMain}))) {
-        say("turn " + name + " " + turn.turn.id().text() + " " + std::to_string(number(turn.revision)));
+        listing.add("turn " + name + " " + turn.turn.id().text() + " " +
+                    std::to_string(number(turn.revision)));
       }
       RecordQuery records{.tenant = summary.key.tenant,
                           .owner = summary.key.owner,
@@ -233,15 +258,28 @@ int check(const std::string& kind, const Path& directory) {
       do {
         RecordPage notes = must("notes", read_records(*store, records));
         for (const StoredRecord& found : notes.records) {
-          say("note " + name + " " + std::to_string(found.record.number));
+          listing.add("note " + name + " " + std::to_string(found.record.number));
         }
         records.cursor = std::move(notes.next);
       } while (!records.cursor.empty());
     }
     query.cursor = page.next;
   } while (!query.cursor.empty());
+  listing.say_all();
   say("checked");
   return report.problems.empty() ? 0 : 5;
+}
+
+int live(const std::vector<std::string>& words) {
+  if (words.size() == 5 && words[1] == "run") return tertulia::run(words[2], words[3], words[4]);
+  if (words.size() == 4 && words[1] == "once") return tertulia::once(words[2], words[3]);
+  if (words.size() == 5 && words[1] == "fill") return tertulia::fill(words[2], words[3], words[4]);
+  if (words.size() == 4 && words[1] == "check") return tertulia::check(words[2], words[3]);
+  std::fputs(
+      "usage: worker run KIND DIRECTORY ROUND | once KIND DIRECTORY | fill KIND DIRECTORY BALLAST | check "
+      "KIND DIRECTORY | lives\n",
+      stderr);
+  return 2;
 }
 
 }  // namespace
@@ -249,13 +287,6 @@ int check(const std::string& kind, const Path& directory) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
-  if (words.size() == 5 && words[1] == "run") return tertulia::run(words[2], words[3], words[4]);
-  if (words.size() == 4 && words[1] == "once") return tertulia::once(words[2], words[3]);
-  if (words.size() == 5 && words[1] == "fill") return tertulia::fill(words[2], words[3], words[4]);
-  if (words.size() == 4 && words[1] == "check") return tertulia::check(words[2], words[3]);
-  std::fputs(
-      "usage: worker run KIND DIRECTORY ROUND | once KIND DIRECTORY | fill KIND DIRECTORY BALLAST | check "
-      "KIND DIRECTORY\n",
-      stderr);
-  return 2;
+  if (words.size() == 2 && words[1] == "lives") return tertulia::live_lives(tertulia::live);
+  return tertulia::live(words);
 }
