@@ -1,7 +1,7 @@
 #include "crew.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 #include "tertulia/base/check.h"
 
@@ -71,7 +71,7 @@ bool Crew::add_thread() {
   auto place = std::make_unique<Place>(*this);
   try {
     threads_.emplace_back([crew = shared_from_this(), raw = place.get()] { crew->run(*raw); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     return false;
   }
   ++called_;

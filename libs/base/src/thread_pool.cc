@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <exception>
 #include <memory>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -174,7 +174,8 @@ class ThreadPool final : public Executor {
     try {
       threads_.emplace_back([jobs = jobs_] { jobs->run(); });
       return true;
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
+      // Also where there is no memory for it.
       return false;
     }
   }

@@ -1,9 +1,9 @@
 #include "readers.h"
 
-#include <optional>
 #include <utility>
 
 #include "tertulia/store/memory_guard.h"
+#include "tertulia/store/waits_here.h"
 
 #include "schema.h"
 
@@ -16,35 +16,62 @@ Result<Connection> open_reader(const StoreCore& core) {
   return connection;
 }
 
-Readers::Readers(StoreCore& core) : core_(core), queue_(core.options.queue) {
-  for (std::size_t i = 0; i < core.options.readers; ++i) threads_.emplace_back([this] { work(); });
+Readers::Readers(StoreCore& core)
+    : core_(core), threads_(thread_pool(core.options.readers, core.options.queue)) {
+  // One for each thread and for each that reads here: giving one back must need no memory.
+  MutexLock lock(mutex_);
+  idle_.reserve(2 * core.options.readers);
 }
 
-Readers::~Readers() {
-  queue_.close();
-  for (std::thread& thread : threads_) thread.join();
-}
+Readers::~Readers() { threads_.reset(); }
 
 void Readers::add(Job job) {
-  // try_push leaves the job alone when it refuses.
-  if (Result<void> added = queue_.try_push(std::move(job)); !added) {
-    job(std::move(added).error().in("the store has too much to do"));
+  if (may_read_here()) {
+    read(job);
+    MutexLock lock(mutex_);
+    --here_;
+    return;
+  }
+  const auto shared = std::make_shared<Job>(std::move(job));
+  if (Result<void> added = threads_->post([this, shared] { read(*shared); }); !added) {
+    (*shared)(std::move(added).error().in("the store has too much to do"));
   }
 }
 
-void Readers::work() {
-  std::optional<Connection> connection;
-  while (std::optional<Job> job = queue_.next()) {
-    if (!connection) {
-      Result<Connection> opened = guarded<Connection>([&] { return open_reader(core_); });
-      if (!opened) {
-        (*job)(std::move(opened).error());
-        continue;
-      }
-      connection.emplace(*std::move(opened));
-    }
-    (*job)(&*connection);
+bool Readers::may_read_here() {
+  if (!WaitsHere::waits()) return false;
+  MutexLock lock(mutex_);
+  if (here_ >= core_.options.readers) return false;
+  ++here_;
+  return true;
+}
+
+void Readers::read(const Job& job) {
+  Result<Lent> lent = guarded<Lent>([&] { return borrow(); });
+  if (!lent) {
+    job(std::move(lent).error());
+    return;
   }
+  job(lent->get());
+  give_back(*std::move(lent));
+}
+
+Result<Readers::Lent> Readers::borrow() {
+  {
+    MutexLock lock(mutex_);
+    if (!idle_.empty()) {
+      Lent connection = std::move(idle_.back());
+      idle_.pop_back();
+      return connection;
+    }
+  }
+  TERTULIA_TRY_AS(Connection connection, open_reader(core_));
+  return std::make_unique<Connection>(std::move(connection));
+}
+
+void Readers::give_back(Lent connection) noexcept {
+  MutexLock lock(mutex_);
+  idle_.push_back(std::move(connection));
 }
 
 }  // namespace tertulia

@@ -57,17 +57,15 @@ Result<void> Writer::end_transaction(Result<void> committed) {
     return failed(std::move(committed).error());
   }
   settling_.clear();
-  const bool is_long = connection_.log_pages() * kPageBytes >= kCheckpointBytes;
-  bool wake = false;
-  {
-    MutexLock lock(core_.mutex);
-    core_.settling.clear();
-    core_.all_waiting = false;
-    wake = is_long && !behind_;
-    behind_ = behind_ || is_long;
-  }
-  if (wake) fell_behind_.notify_one();
+  MutexLock lock(core_.mutex);
+  core_.settling.clear();
+  core_.all_waiting = false;
   return {};
+}
+
+// SQLite's own log must not grow without end.
+void Writer::checkpoint_if_long() {
+  if (connection_.log_pages() * kPageBytes >= kCheckpointBytes) static_cast<void>(checkpoint(false));
 }
 
 Writer::Due Writer::wait_until_due() {
@@ -109,8 +107,8 @@ void Writer::follow() {
     static_cast<void>(guarded<void>([&]() -> Result<void> {
       tables_.is_held();
       TERTULIA_TRY(settle_tables());
-      if (connection_.log_pages() * kPageBytes < kCheckpointBytes) return {};
-      return checkpoint(false);
+      checkpoint_if_long();
+      return {};
     }));
   }
 }

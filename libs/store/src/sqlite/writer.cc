@@ -1,6 +1,7 @@
 #include "writer.h"
 
 #include <algorithm>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -154,7 +155,6 @@ void Writer::begin_work() {
   thread_ = std::thread([this, jobs = std::move(jobs), changes = std::move(changes)]() mutable {
     work(std::move(jobs), std::move(changes));
   });
-  follower_ = std::thread([this] { follow(); });
 }
 
 void Writer::work(std::vector<Job> jobs, std::vector<Change> changes) {
@@ -327,6 +327,7 @@ Result<void> Writer::make_durable(Written& written) {
       return apply_ops(connection_, core_.keys, {&payload, 1});
     }));
     TERTULIA_TRY(sync_tables());
+    checkpoint_if_long();
     written.unsettled.clear();
     return {};
   }
@@ -349,7 +350,23 @@ void Writer::add_waiting(std::list<Batch>& batches, std::set<SessionKey>& sessio
     wake = !behind_ && waiting_bytes_ >= core_.options.log_bytes / kLogParts;
     behind_ = behind_ || wake;
   }
-  if (wake) fell_behind_.notify_one();
+  if (wake) call_follower();
+}
+
+// It is started when it is wanted first. Where that is impossible, the tables are settled when the log is
+// full.
+void Writer::call_follower() noexcept {
+  if (follower_.joinable()) {
+    fell_behind_.notify_one();
+    return;
+  }
+  try {
+    follower_ = std::thread([this] { follow(); });
+  } catch (const std::exception&) {
+    MutexLock lock(core_.mutex);
+    behind_ = false;
+    lags_much_ = false;
+  }
 }
 
 // Needs no memory: what was committed must not be forgotten.
@@ -371,7 +388,7 @@ void Writer::remember(Written& written) noexcept {
     lags_much_ = lags_much;
     if (lags_much) last_change_ = CondVar::now();
   }
-  if (wake) fell_behind_.notify_one();
+  if (wake) call_follower();
 }
 
 // The images have gone ahead of what is durable.

@@ -158,6 +158,9 @@ class Writer {
   void follow();
   enum class Due : std::uint8_t { kSettling, kDeriving, kEnd };
   Due wait_until_due();
+  // By the writing thread.
+  void call_follower() noexcept;
+  void checkpoint_if_long() TERTULIA_REQUIRES(tables_);
   void derive_soon();
   void end_following();
   // An error while writing; one of the disk closes the store for writing.

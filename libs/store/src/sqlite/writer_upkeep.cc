@@ -119,6 +119,7 @@ void Writer::keep_order() {
   if (log_.bytes() >= core_.options.log_bytes) {
     MutexLock tables(tables_);
     static_cast<void>(restart_log());
+    checkpoint_if_long();
   }
   std::size_t behind = 0;
   {
@@ -128,6 +129,7 @@ void Writer::keep_order() {
   if (commits_since_flush_ >= kFlushCommits || behind >= kFlushSessions) {
     MutexLock tables(tables_);
     static_cast<void>(flush());
+    checkpoint_if_long();
   }
   const auto idle = [&] {
     MutexLock lock(mutex_);
@@ -141,6 +143,7 @@ void Writer::keep_order() {
   while (lagging_turns_ >= (is_quiet ? 1 : kDeriveBetween) && idle()) {
     MutexLock tables(tables_);
     Result<std::size_t> done = derive_batch();
+    checkpoint_if_long();
     if (!done || *done == 0) break;
   }
 }
