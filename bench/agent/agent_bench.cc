@@ -148,10 +148,10 @@ void measure_rates(const std::filesystem::path& directory) {
   const double many = turns_per_second(agent, 64, 3.0);
   print_figure("agent turns, one session", one, "1/s", "",
                "durable turns with one tool; rivals: scripts/bench rivals");
-  print_figure("agent turn, one session, of the disk's rate", one * 4 / syncs, "ratio", ">= 0.7",
+  print_figure("agent turn, one session, of the disk's rate", one * 4 / syncs, "ratio", "",
                "append + fdatasync of 4 KiB; a turn with one tool has 4 durable steps");
   print_figure("agent turns, 64 sessions", many, "1/s", "", "the same at once");
-  print_figure("agent turns, 64 sessions ÷ one", many / one, "ratio", ">= 5", "one session");
+  print_figure("agent turns, 64 sessions ÷ one", many / one, "ratio", "", "one session");
 }
 
 // The median time of a turn and the work of all threads in it, in microseconds, with SQLite FULL in memory,
