@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "tertulia/base/check.h"
+#include "tertulia/base/last_act.h"
 
 namespace tertulia {
 namespace {
@@ -32,7 +33,9 @@ void Crew::add_step(WorkPtr step) {
     MutexLock lock(mutex_);
     if (over_) return;
     steps_.push_back(std::move(step));
-    wanted = call_one();
+    // A thread whose job is about to end takes it.
+    const bool is_free_soon = LastAct::here() && here != nullptr && here->crew == this;
+    if (!is_free_soon) wanted = call_one();
   }
   if (wanted != nullptr) wanted->wake.notify_one();
 }

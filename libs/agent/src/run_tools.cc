@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tertulia/tools/call_tool.h"
+#include "tertulia/tools/direct_call.h"
 
 #include "call_chain.h"
 #include "hooks.h"
@@ -154,6 +155,7 @@ class Batch {
       return;
     }
     set_timer(index, timeout);
+    const DirectCall direct(*call.tool->tool);
     call_tool(call.tool->tool, call.tool->schema, call.arguments, context_of(call, timeout), limits(),
               work_.engine.env.clock(), [box = box_, index](Result<ToolAnswer> answer) {
                 box->push({Finished::What::kAnswer, index, *std::move(answer)});

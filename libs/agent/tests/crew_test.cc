@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tertulia/base/last_act.h"
+
 namespace tertulia {
 namespace crew_test {
 
@@ -59,6 +61,21 @@ TEST(Crew, DoesTheJobOfAStepOnItsThreadAndGoesOnWithWhatItGave) {
   done.wait();
   EXPECT_EQ(step, job);
   EXPECT_FALSE(ran_inside) << "a job never runs inside of post()";
+}
+
+TEST(Crew, TheLastActOfAJobIsFollowedByWhatItPosts) {
+  const Closed crew(Crew::make(1, 4));
+  for (int i = 0; i < 100; ++i) {
+    std::latch done(1);
+    crew->post_step([&] {
+      crew->post([&] {
+            const LastAct last;
+            crew->post_step([&] { done.count_down(); });
+          })
+          .value();
+    });
+    done.wait();
+  }
 }
 
 TEST(Crew, StepsGoOnWhileTheJobOfOneBlocks) {

@@ -4,6 +4,9 @@
 #include <exception>
 #include <utility>
 
+#include "tertulia/base/last_act.h"
+#include "tertulia/tools/direct_call.h"
+
 #include "once.h"
 
 namespace tertulia {
@@ -38,17 +41,20 @@ auto caught(const Work& work, const Failed& failed) -> decltype(work()) {
   }
 }
 
-// Does `work` on the workers of the call, or here where there are none, and answers with what it returns.
+// Does `work` on the workers of the call, or here where there are none, and answers with what it returns. A
+// direct call's answer is the last that the job does.
 template <class T, class Work>
-void on_workers(ToolCall call, Done<T> done, Work work) {
+void on_workers(ToolCall call, bool is_direct, Done<T> done, Work work) {
   Executor* workers = call.workers;
-  auto job = [call = std::move(call), done, work = std::move(work)] {
+  auto job = [call = std::move(call), is_direct, done, work = std::move(work)] {
     if (Result<void> wanted = call.cancel.check(); !wanted) {
       done(std::move(wanted).error().in("before the tool began"));
       return;
     }
     // The answer is given outside of the try: what a completion throws is not the tool's.
-    done(work(call));
+    Result<T> result = work(call);
+    const LastAct last(is_direct);
+    done(std::move(result));
   };
   if (workers == nullptr) {
     job();
@@ -72,7 +78,7 @@ class FunctionTool final : public Tool {
       run_async(*body, call, once(std::move(done)));
       return;
     }
-    on_workers(std::move(call), std::move(done),
+    on_workers(std::move(call), DirectCall::is_to(*this), std::move(done),
                [parts = parts_](const ToolCall& given) -> Result<ToolOutput> {
                  return caught([&]() -> Result<ToolOutput> { return std::get<Body>(parts->body)(given); },
                                [&](const char* what) -> Result<ToolOutput> { return failure(*parts, what); });
@@ -87,7 +93,7 @@ class FunctionTool final : public Tool {
       return;
     }
     using Answer = Result<std::optional<ToolOutput>>;
-    on_workers(std::move(call), std::move(done), [parts = parts_](const ToolCall& given) -> Answer {
+    on_workers(std::move(call), false, std::move(done), [parts = parts_](const ToolCall& given) -> Answer {
       return caught([&]() -> Answer { return parts->options.probe(given); },
                     [&](const char*) -> Answer {
                       return Error(ErrorCode::kToolFailed, "tool '" + parts->definition.name +

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tertulia/base/last_act.h"
+#include "tertulia/tools/direct_call.h"
+
 namespace tertulia {
 namespace function_tool_test {
 
@@ -143,6 +146,38 @@ TEST(MakeTool, BlockingWorkIsDoneByTheWorkers) {
   const auto tool = make_tool("where", "", [&] { where = std::this_thread::get_id(); });
   EXPECT_EQ(run(tool, "{}", call).value().text, "ok");
   EXPECT_NE(where, std::this_thread::get_id());
+}
+
+// Whether a tool is in its last act while its body runs, and while it answers.
+struct Acts {
+  bool in_body = false;
+  bool in_answer = false;
+};
+
+Acts acts_of(const ToolPtr& tool, const Tool& called_directly) {
+  Acts acts;
+  ToolCall call;
+  call.arguments = parse_json("{}").value();
+  const DirectCall direct(called_directly);
+  tool->run(std::move(call), [&](const Result<ToolOutput>& output) {
+    acts.in_body = output.value().text == "last";
+    acts.in_answer = LastAct::here();
+  });
+  EXPECT_FALSE(LastAct::here());
+  return acts;
+}
+
+TEST(MakeTool, TheAnswerToADirectCallIsTheLastActAndWhatTheBodyDoesIsNot) {
+  const auto tool = make_tool("t", "", [] { return std::string(LastAct::here() ? "last" : "not yet"); });
+  const Acts direct = acts_of(tool, *tool);
+  EXPECT_FALSE(direct.in_body);
+  EXPECT_TRUE(direct.in_answer);
+}
+
+TEST(MakeTool, TheAnswerToAToolThatWrapsAnotherIsNotItsLastAct) {
+  const auto tool = make_tool("t", "", [] { return std::string(); });
+  const auto wrapper = make_tool("w", "", [] { return std::string(); });
+  EXPECT_FALSE(acts_of(tool, *wrapper).in_answer);
 }
 
 TEST(MakeTool, ACallThatWaitedUntilItWasCancelledIsNotRun) {
