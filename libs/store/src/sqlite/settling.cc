@@ -29,7 +29,7 @@ Result<void> Writer::apply_waiting() {
   {
     MutexLock lock(core_.mutex);
     settling_.splice(settling_.end(), waiting_);
-    waiting_bytes_ = 0;
+    settling_bytes_ += std::exchange(waiting_bytes_, 0);
     core_.settling.merge(core_.waiting);
     // Those that were marked twice.
     core_.waiting.clear();
@@ -60,6 +60,7 @@ Result<void> Writer::end_transaction(Result<void> committed) {
   MutexLock lock(core_.mutex);
   core_.settling.clear();
   core_.all_waiting = false;
+  settling_bytes_ = 0;
   return {};
 }
 

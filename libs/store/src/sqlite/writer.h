@@ -176,6 +176,8 @@ class Writer {
   void keep_order() TERTULIA_EXCLUDES(tables_);
   // Whether keep_order() would do something that does not wait for an idle moment.
   bool order_is_due();
+  // So much waits for the tables that changes have to wait as well: what is settled needs room on the disk.
+  bool is_too_far_behind();
   Result<void> flush() TERTULIA_REQUIRES(tables_);
   Result<void> write_row_of(std::int64_t session) TERTULIA_REQUIRES(tables_);
   Result<std::size_t> derive_batch() TERTULIA_REQUIRES(tables_);
@@ -200,6 +202,7 @@ class Writer {
   std::list<Batch> waiting_ TERTULIA_GUARDED_BY(core_.mutex);
   std::size_t waiting_bytes_ TERTULIA_GUARDED_BY(core_.mutex) = 0;
   std::list<Batch> settling_ TERTULIA_GUARDED_BY(tables_);
+  std::size_t settling_bytes_ TERTULIA_GUARDED_BY(core_.mutex) = 0;
   // The tables are far behind, or SQLite's log is long.
   bool behind_ TERTULIA_GUARDED_BY(core_.mutex) = false;
   // Many turns lack their derived rows, and when the last of them was added.

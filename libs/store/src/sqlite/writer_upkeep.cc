@@ -106,9 +106,14 @@ Writer::~Writer() {
   }
 }
 
+bool Writer::is_too_far_behind() {
+  MutexLock lock(core_.mutex);
+  return waiting_bytes_ + settling_bytes_ >= core_.options.log_bytes / 2;
+}
+
 bool Writer::order_is_due() {
   if (is_broken_) return false;
-  if (log_.bytes() >= core_.options.log_bytes) return true;
+  if (log_.bytes() >= core_.options.log_bytes || is_too_far_behind()) return true;
   if (commits_since_flush_ >= kFlushCommits || lagging_turns_ >= kDeriveBetween) return true;
   MutexLock lock(core_.mutex);
   return core_.newer.size() >= kFlushSessions;
@@ -119,6 +124,10 @@ void Writer::keep_order() {
   if (log_.bytes() >= core_.options.log_bytes) {
     MutexLock tables(tables_);
     static_cast<void>(restart_log());
+    checkpoint_if_long();
+  } else if (is_too_far_behind()) {
+    MutexLock tables(tables_);
+    static_cast<void>(settle_tables());
     checkpoint_if_long();
   }
   std::size_t behind = 0;

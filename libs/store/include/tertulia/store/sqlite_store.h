@@ -46,8 +46,8 @@ struct SqliteOptions {
   std::size_t cached_sessions = 1'024;
   // Calls that may wait for their turn before further ones get kQueueFull.   Default: 16,384.
   std::size_t queue = 16'384;
-  // How large tertulia.log grows before it begins again at its start, at least 4 KiB. What is in it may wait
-  // in memory for the database, which is brought up to date from a quarter of it on.   Default: 1 MiB.
+  // How large tertulia.log grows before it begins again at its start, at least 4 KiB. Up to half of it
+  // waits in memory for the database, which is brought up to date from a quarter on.   Default: 1 MiB.
   std::size_t log_bytes = 1U << 20U;
 };
 
