@@ -196,6 +196,28 @@ const stories = {
     await chat.until('[exit 0]');
   },
 
+  // Else what is typed in that moment is shown twice.
+  async the_terminal_is_quiet_before_the_prompt_is_shown(world) {
+    const trace = join(world.home, 'trace');
+    const chat = new Screen(['strace', '-f', '-e', 'trace=ioctl,write', '-o', trace,
+      program, '--config', join(world.home, 'config.toml'), 'chat', '--session', 'quiet'], { env: { HOME: world.home } });
+    world.screens.push(chat);
+    await chat.until(/\n›$/);
+    chat.key('C-c');
+    await chat.until(/Ctrl-C again[^]*\n›$/);
+    chat.key('C-d');
+    await chat.until('[exit 0]');
+    let quiet = false;
+    let prompts = 0;
+    for (const line of readFileSync(trace, 'utf8').split('\n')) {
+      if (/TCSETS/.test(line)) quiet = !/[|=]ECHO[|,]/.test(line);
+      if (!line.includes('write(1, ') || !line.includes('\\342\\200\\272 ')) continue;
+      prompts += 1;
+      assert.ok(quiet, line);
+    }
+    assert.ok(prompts >= 2, `${prompts} prompts in the trace`);
+  },
+
   async whoever_ends_it_the_terminal_is_left_as_it_was(world) {
     const chat = world.chat(['--session', 'ended']);
     await chat.until(/\n›$/);

@@ -194,6 +194,9 @@ LineEditor::Input LineEditor::read() {
   if (marks_pastes) to_terminal(kPasteOn);
   while (true) {
     int count = 0;
+    // Before the prompt is there: el_gets() shows it first, and what is typed in between would be shown by
+    // the terminal as well.
+    el_set(parts.editor, EL_PREP_TERM, 1);
     const char* line = el_gets(parts.editor, &count);
     left = line == nullptr || count <= 0;
     if (parts.interrupted || left) break;
