@@ -47,7 +47,7 @@ async function killed_run(round) {
 }
 
 // What is checked grows with every round, so a store is used for a while and then begun anew.
-const ROUNDS_PER_STORE = 10;
+const ROUNDS_PER_STORE = 25;
 let total = 0;
 for (let round = 1; round <= rounds; round += 1) {
   await killed_run(round);

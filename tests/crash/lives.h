@@ -68,4 +68,11 @@ int live_lives(Life life) {
   return 0;
 }
 
+// The main() of a program that lives one life, or many.
+template <class Life>
+int live_one_or_many(int argc, char** argv, Life life) {
+  const std::vector<std::string> words(argv, argv + argc);
+  return words.size() == 2 && words[1] == "lives" ? live_lives(life) : life(words);
+}
+
 }  // namespace tertulia

@@ -285,8 +285,4 @@ int live(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace tertulia
 
-int main(int argc, char** argv) {
-  const std::vector<std::string> words(argv, argv + argc);
-  if (words.size() == 2 && words[1] == "lives") return tertulia::live_lives(tertulia::live);
-  return tertulia::live(words);
-}
+int main(int argc, char** argv) { return tertulia::live_one_or_many(argc, argv, tertulia::live); }

@@ -71,14 +71,17 @@ Result<void> Crew::post(std::function<void()> job) {
 
 bool Crew::add_thread() {
   if (closed_) return false;
-  auto place = std::make_unique<Place>(*this);
+  const std::size_t before = places_.size();
   try {
-    threads_.emplace_back([crew = shared_from_this(), raw = place.get()] { crew->run(*raw); });
+    // Room for all of them to be idle: a thread that lies down needs no memory.
+    idle_.reserve(before + 1);
+    places_.push_back(std::make_unique<Place>(*this));
+    threads_.emplace_back([crew = shared_from_this(), raw = places_.back().get()] { crew->run(*raw); });
   } catch (const std::exception&) {
+    places_.resize(before);
     return false;
   }
   ++called_;
-  places_.push_back(std::move(place));
   return true;
 }
 
