@@ -10,7 +10,9 @@ namespace tertulia::server {
 
 namespace {
 constexpr std::chrono::milliseconds kLookEvery{300};
-}
+// Whoever guesses keys has the file read no more often than this.
+constexpr std::chrono::milliseconds kLookAgainAfter{10};
+}  // namespace
 
 KeyRing::KeyRing(Env& env, Path directory, Log log)
     : env_(env), directory_(std::move(directory)), log_(std::move(log)), keys_(std::make_shared<Keys>()) {
@@ -41,6 +43,11 @@ void KeyRing::watch() {
 }
 
 void KeyRing::refresh() {
+  MutexLock reading(reading_);
+  read();
+}
+
+void KeyRing::read() {
   Result<std::string> content = read_file(env_.files(), key_path(directory_), 16U << 20U);
   if (!content && content.error().code() != ErrorCode::kNotFound) {
     log_.error("the keys cannot be read", {{"reason", content.error().message()}});
@@ -71,11 +78,29 @@ void KeyRing::refresh() {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
-std::shared_ptr<const ApiKey> KeyRing::find(std::string_view secret) const {
+std::shared_ptr<const ApiKey> KeyRing::find(std::string_view secret) {
+  const std::string hash = sha256_hex(secret);
+  std::shared_ptr<const ApiKey> key = known(hash);
+  if (!key) key = look_again(hash);
+  if (!key || !key->valid_at(env_.clock().now())) return nullptr;
+  return key;
+}
+
+std::shared_ptr<const ApiKey> KeyRing::known(const std::string& hash) const {
   const std::shared_ptr<const Keys> all = keys();
-  const auto found = all->by_hash.find(sha256_hex(secret));
-  if (found == all->by_hash.end() || !found->second->valid_at(env_.clock().now())) return nullptr;
-  return found->second;
+  const auto found = all->by_hash.find(hash);
+  return found == all->by_hash.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const ApiKey> KeyRing::look_again(const std::string& hash) {
+  MutexLock reading(reading_);
+  // Another request may have shown it a moment ago.
+  std::shared_ptr<const ApiKey> key = known(hash);
+  const auto now = std::chrono::steady_clock::now();
+  if (key || now < looked_ + kLookAgainAfter) return key;
+  looked_ = now;
+  read();
+  return known(hash);
 }
 
 std::shared_ptr<const ApiKey> KeyRing::find_id(const std::string& id) const {
