@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { judge } from './judge.mjs';
-import { answered, open, say } from './page.mjs';
+import { answered, open, questions, say } from './page.mjs';
 
 const begin = async (base, id, metadata) => {
   const response = await fetch(`${base}/api/v1/sessions`, { method: 'POST', body: JSON.stringify({ id, metadata }), headers: { 'Content-Type': 'application/json' } });
@@ -103,6 +103,24 @@ export default {
     await list.getByRole('link', { name: 'From another tab' }).waitFor();
     assert.equal(await list.getByRole('link', { name: 'Number 1', exact: true }).count(), 1);
     assert.equal(await list.getByRole('link').filter({ hasText: 'Number' }).count(), 130);
+  },
+
+  async 'what is typed right behind a click on New conversation is said there'({ base, window }) {
+    const page = await (await window()).tab();
+    await open(page, base);
+    await say(page, 'About gardens');
+    await answered(page, 'You said: About gardens');
+    // Before the browser tells the page that its address has changed.
+    await page.evaluate(async () => {
+      document.querySelector('button.new').click();
+      await new Promise((resolve) => queueMicrotask(() => queueMicrotask(resolve)));
+      document.querySelector('.composer textarea').value = 'About boats';
+      document.querySelector('.composer textarea').dispatchEvent(new InputEvent('input', { bubbles: true }));
+    });
+    await page.locator('.composer textarea').press('Enter');
+    await answered(page, 'You said: About boats');
+    await page.getByRole('navigation').getByRole('link', { name: 'About boats' }).waitFor();
+    assert.deepEqual(await questions(page), ['About boats']);
   },
 
   async 'what is half written stays in its conversation'({ base, window }) {

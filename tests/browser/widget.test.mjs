@@ -22,12 +22,20 @@ const kDesk = (world) => `tools = ["mcp.desk"]\n[mcp.desk]\ncommand = "${process
 const kLocked = (world) => `${listed(world)}key_required = true\n`;
 export const settings = {
   'a visitor with a token that the host asked for talks as that user, and nobody else does': kLocked,
+  'a token that comes while the first question is under way is used for it': kLocked,
   'a widget on a listed origin talks, is remembered, and tells its host': listed,
   'a host themes the widget, gives it the whole page, and speaks through it': listed,
   'a session that the host names is the same in every browser': listed,
   'what a tool wants to know is asked of the visitor, and failures are told in words that are for them': kDesk,
   'the example of a host page works on an origin of its own, with a token for each visitor': kLocked,
 };
+
+async function tokenFor(user, base, key) {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const asked = await fetch(`${base}/api/v1/visitors`, { method: 'POST', headers, body: JSON.stringify({ user }) });
+  assert.equal(asked.status, 201);
+  return (await asked.json()).token;
+}
 
 const kEvents = `<script>window.heard = []; for (const name of ['ready', 'open', 'message', 'answer', 'error', 'close'])
   addEventListener('tertulia:' + name, (event) => heard.push(name + (event.detail.text ? ': ' + event.detail.text : '')));</script>`;
@@ -115,16 +123,11 @@ export default {
   async 'a visitor with a token that the host asked for talks as that user, and nobody else does'({ world, base, window }) {
     const { key } = world.run('keys', 'create', '--name', 'host', '--access', 'write');
     const asHost = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-    const askForToken = () => fetch(`${base}/api/v1/visitors`, { method: 'POST', headers: asHost, body: '{"user": "ana"}' });
-    // The key was made by another process: the server may need a moment to see it.
-    let asked = await askForToken();
-    for (let tries = 0; asked.status === 401 && tries < 20_000; ++tries) asked = await askForToken();
-    assert.equal(asked.status, 201);
-    const { token } = await asked.json();
+    const token = await tokenFor('ana', base, key);
     const host = await hostPage(world, `${kEvents}<script src="${base}/widget.js"></script><tertulia-chat mode="inline" token="wrong"></tertulia-chat>`);
     const page = await (await window()).tab();
     await page.goto(host.address);
-    await page.getByRole('alert').waitFor();
+    await page.getByRole('alert').getByText('This page has no access to the chat just now.').waitFor();
     // Whoever was turned away is let in with a good one.
     await page.evaluate((good) => document.querySelector('tertulia-chat').setAttribute('token', good), token);
     await page.getByText('Hello! How can I help?').waitFor();
@@ -134,6 +137,26 @@ export default {
     const of = async (user) => (await (await fetch(`${base}/api/v1/sessions`, { headers: { ...asHost, 'Tertulia-User': user } })).json()).sessions;
     assert.deepEqual((await of('ana')).map(({ metadata }) => metadata.title), ['It is Ana']);
     assert.deepEqual(await of('ben'), []);
+    host.close();
+  },
+
+  async 'a token that comes while the first question is under way is used for it'({ world, base, window }) {
+    const { key } = world.run('keys', 'create', '--name', 'host', '--access', 'write');
+    const host = await hostPage(world, `${kEvents}<script src="${base}/widget.js"></script><tertulia-chat mode="inline"></tertulia-chat>`);
+    const page = await (await window()).tab();
+    let tell;
+    const given = new Promise((resolve) => (tell = resolve));
+    await page.route('**/api/v1/sessions/*/messages*', async (route) => {
+      await given;
+      await route.continue();
+    });
+    const asked = page.waitForRequest('**/api/v1/sessions/*/messages*');
+    await page.goto(host.address);
+    await asked;
+    await page.evaluate((good) => document.querySelector('tertulia-chat').setAttribute('token', good), await tokenFor('ana', base, key));
+    tell();
+    await page.getByText('Hello! How can I help?').waitFor();
+    assert.deepEqual(await page.evaluate(() => window.heard), ['ready']);
     host.close();
   },
 

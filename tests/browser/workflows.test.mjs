@@ -66,7 +66,8 @@ const tests = {
     assert.deepEqual(await said(page), ['Porto is old.', 'Well said.']);
     await page.getByRole('button', { name: 'Open it as a conversation' }).click();
     await answered(page, 'Well said.');
-    // Who said what is told there, too.
+    // Who said what is told there, too, when the page knows its agents.
+    await page.locator('.answer .speaker', { hasText: 'critic' }).waitFor();
     assert.deepEqual(await page.locator('.answer .speaker').allInnerTexts(), ['writer', 'critic']);
   },
 

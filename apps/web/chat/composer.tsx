@@ -13,8 +13,6 @@ import { beginConversation, trying } from './state/place.ts';
 import { settings } from './state/settings.ts';
 import { say } from './state/toasts.ts';
 
-const kTallest = 240;
-
 export function Composer({ here }: { here: Conversation | undefined }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const chooser = useRef<HTMLInputElement>(null);
@@ -24,11 +22,6 @@ export function Composer({ here }: { here: Conversation | undefined }) {
   const text = draftOf(here?.id);
   const something = text.trim() !== '' || files.length > 0;
 
-  useLayoutEffect(() => {
-    const box = field.current!;
-    box.style.height = 'auto';
-    box.style.height = `${Math.min(kTallest, box.scrollHeight)}px`;
-  }, [text]);
   useLayoutEffect(() => {
     // Not on phones, where it brings up the keyboard, and not away from where somebody is writing.
     const elsewhere = document.activeElement?.matches('input, textarea');
@@ -81,17 +74,19 @@ export function Composer({ here }: { here: Conversation | undefined }) {
     >
       <DropPlace take={addFrom} words={`Drop files to send them: ${kFileLimits}`} />
       <FilesToSend sending={sending} />
-      <textarea
-        ref={field}
-        rows={1}
-        value={text}
-        dir="auto"
-        placeholder={busy ? 'Say the next thing: it waits its turn' : 'Write a message'}
-        aria-label="Message"
-        onInput={(event) => setDraft(here?.id, event.currentTarget.value)}
-        onKeyDown={pressed}
-        onPaste={(event) => event.clipboardData?.files.length && (event.preventDefault(), addFrom(event.clipboardData))}
-      />
+      <div class="as-tall-as-text" data-text={text}>
+        <textarea
+          ref={field}
+          rows={1}
+          value={text}
+          dir="auto"
+          placeholder={busy ? 'Say the next thing: it waits its turn' : 'Write a message'}
+          aria-label="Message"
+          onInput={(event) => setDraft(here?.id, event.currentTarget.value)}
+          onKeyDown={pressed}
+          onPaste={(event) => event.clipboardData?.files.length && (event.preventDefault(), addFrom(event.clipboardData))}
+        />
+      </div>
       <div class="composer-row">
         <input ref={chooser} type="file" multiple hidden onChange={(event) => (addFiles(event.currentTarget.files ?? []), (event.currentTarget.value = ''))} />
         <button type="button" class="icon-button" aria-label="Add files" title={`Add files: ${kFileLimits}`} onClick={() => chooser.current?.click()}>

@@ -49,25 +49,26 @@ export function Thread({ here }: { here: Conversation }) {
     getItemKey: (index) => index,
   });
   // Whoever is at the end stays there while it grows; only moving up leaves it. Rows that turn out smaller than they were
-  // thought to be move it up as well: that is nobody's wish.
+  // thought to be move it up as well, and so does a box that changes its size: that is nobody's wish.
   const pinned = useRef(true);
   const wished = useRef(false);
   const wishedAt = useRef(-Infinity);
   const top = useRef(0);
-  const tall = useRef(0);
+  const sizes = useRef('');
   const scrolled = () => {
     // The browser tells of a scroll a moment later, when the list may be gone.
     if (!box.current) return;
     const { scrollTop: now, scrollHeight, clientHeight } = box.current;
     const end = scrollHeight - now - clientHeight < 80;
+    const sizesNow = `${scrollHeight} ${clientHeight}`;
     if (end) {
       pinned.current = true;
       wished.current = false;
-    } else if (now < top.current - 1 && (wished.current || scrollHeight === tall.current)) {
+    } else if (now < top.current - 1 && (wished.current || sizesNow === sizes.current)) {
       pinned.current = false;
     }
     top.current = now;
-    tall.current = scrollHeight;
+    sizes.current = sizesNow;
     setAtEnd(end);
   };
   const wish = () => {

@@ -110,10 +110,11 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
   );
 }
 
-// What is wrong with a model is for whoever runs it, who is told by the event.
-function problemWords({ code, message }: TertuliaError): string {
+// What is wrong with a model or a key is for whoever runs it, who is told by the event.
+function problemWords({ code, message, status }: TertuliaError): string {
   // A browser does not tell a page that it was refused from a server that is away.
   if (code === 'unreachable') return 'The chat cannot be reached from this page.';
+  if (status === 401 || status === 403) return 'This page has no access to the chat just now.';
   return code.startsWith('model_') ? 'There is no answer just now. What you wrote is kept.' : sentence(message);
 }
 

@@ -36,12 +36,14 @@ export class Visit {
   private readonly server: Tertulia;
   private readonly left = new AbortController();
   private last = '';
+  // What the last request was made with.
+  private used: string | undefined;
 
   constructor(
     private readonly options: VisitOptions,
     private readonly tell: (name: string, detail: Record<string, unknown>) => void,
   ) {
-    this.server = new Tertulia({ base: options.server, key: () => this.token });
+    this.server = new Tertulia({ base: options.server, key: () => (this.used = this.token) });
     const key = `tertulia.visit.${options.agent}`;
     const kept = readKept(ownStorage, key, asText);
     const usable = kept && /^[A-Za-z0-9_-]{1,128}$/.test(kept) ? kept : undefined;
@@ -169,12 +171,15 @@ export class Visit {
 
   private fail(problem: unknown): void {
     const error = problem instanceof TertuliaError ? problem : new TertuliaError('page_error', String(problem));
+    // The host may have given a token while the request without it was under way.
+    const late = error.status === 401 && this.token !== undefined && this.token !== this.used;
     batch(() => {
       this.problem.value = error;
       this.live.value = undefined;
       this.reconnecting.value = false;
     });
-    this.tell('error', { code: error.code, message: error.message });
+    if (late) void this.again();
+    else this.tell('error', { code: error.code, message: error.message });
   }
 }
 

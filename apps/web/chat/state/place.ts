@@ -69,13 +69,18 @@ function leave(): void {
 export function newConversation(): void {
   keep(tabStorage, 'tertulia.session', undefined);
   aim.value = undefined;
-  if (location.hash === '' || location.hash === '#/') leave();
-  location.hash = '#/';
+  moveTo('#/');
 }
 
 export function goTo(session: string, branch?: string, message?: number): void {
   aim.value = message;
-  location.hash = addressOf(session, branch);
+  moveTo(addressOf(session, branch));
+}
+
+// At once: the browser tells of a new address a moment later, and what is typed meanwhile belongs to the new place.
+function moveTo(address: string): void {
+  location.hash = address;
+  readAddress();
 }
 
 // Makes a session for the first message of a conversation, so that it has its name before anything is said.
