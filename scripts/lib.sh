@@ -8,7 +8,7 @@ LOGS=build/logs
 # What Debian 12 must have. One name a line, so that a change shows in a diff.
 PACKAGES=(
   ccache
-  chromium
+  chromium-headless-shell
   clang-19
   clang-format-19
   clang-tidy-19

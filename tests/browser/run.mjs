@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { kChromium, openBrowser, World } from './world.mjs';
 
 if (!existsSync(kChromium)) {
-  console.error(`There is no browser at ${kChromium}. Install it (apt install chromium), or say where one is: TERTULIA_CHROMIUM.`);
+  console.error(`There is no browser at ${kChromium}. Install it (apt install chromium-headless-shell), or say where one is: TERTULIA_CHROMIUM.`);
   process.exit(1);
 }
 const here = dirname(fileURLToPath(import.meta.url));
