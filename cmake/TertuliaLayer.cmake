@@ -82,7 +82,7 @@ function(tertulia_layer_tests layer)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support" src)
   tertulia_batch(${target} ALONE ${arg_ALONE})
   if(NOT arg_HOT)
-    tertulia_quick(${target})
+    tertulia_quick(${target} TESTS)
   endif()
   # One process for all tests of a program: starting one for each of thousands would cost more than the tests.
   # A program that runs long beside the others is split into shards, so that no core waits for it.

@@ -34,7 +34,9 @@ endif()
 find_program(TERTULIA_CCACHE ccache)
 if(TERTULIA_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Base directory and no hashed directory: a second checkout shares the cache of the first.
-  set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${TERTULIA_CCACHE}")
+  # What is precompiled (TertuliaPrecompiled.cmake) counts as what its .sum says.
+  set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros "${TERTULIA_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
@@ -64,12 +66,18 @@ function(tertulia_batch target)
 endfunction()
 
 # For targets whose speed is not what their tests wait for. Without optimising, most of the time is spent on what is
-# included: twice as many sources share it.
+# included: twice as many sources share it. TESTS: sources that include GoogleTest.
 function(tertulia_quick target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "" "")
   if(NOT TERTULIA_QUICK)
     return()
   endif()
   target_compile_options(${target} PRIVATE -O0)
+  set(precompiled std-O0)
+  if(arg_TESTS)
+    set(precompiled test-O0)
+  endif()
+  set_target_properties(${target} PROPERTIES TERTULIA_PRECOMPILED ${precompiled})
   if(TERTULIA_BATCH GREATER 1)
     math(EXPR sources "2 * ${TERTULIA_BATCH}")
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${sources})
