@@ -109,7 +109,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& problem, const Cont
   if (!sentence.ends_with('.')) sentence += '.';
   std::string command;
   for (const CLI::App* one = &last_command(app); one != nullptr; one = one->get_parent())
-    command = one->get_name() + (command.empty() ? "" : " ") + command;
+    command.insert(0, one->get_name() + (command.empty() ? "" : " "));
   context.out.error(Error(ErrorCode::kOutOfRange, sentence + " Try: " + command + " --help"));
   return kExitUsage;
 }

@@ -26,7 +26,7 @@ Result<void> set_scale(const Config& config, HttpEmbedderOptions& options) {
 }  // namespace
 
 Result<std::shared_ptr<Embedder>> configured_embedder(const Config& config) {
-  const std::string kind = config.string("memory.embedder");
+  const std::string& kind = config.string("memory.embedder");
   if (kind == "static") return static_embedder();
   if (kind == "http") {
     if (config.string("memory.http.url").empty() || config.string("memory.http.model").empty()) {
@@ -61,7 +61,7 @@ RuleBook rules_of(const HostPlan& plan) {
 
 Result<std::optional<ConfiguredModel>> memory_model(const Config& config, const HostPlan& plan,
                                                     const Environment& environment, Env& env) {
-  const std::string name = config.string("memory.model");
+  const std::string& name = config.string("memory.model");
   if (name.empty()) return std::optional<ConfiguredModel>();
   auto model = configured_model(plan.models, name, environment, env);
   if (!model) return std::move(model).error().in("memory.model");

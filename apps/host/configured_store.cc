@@ -38,7 +38,7 @@ std::string kind_of_store(const Path& directory, Env& env) {
 Result<ConfiguredStore> open_configured_store(const Config& config, StoreNeed need, Env& env) {
   const Path directory = config.path("data");
   const std::string there = kind_of_store(directory, env);
-  const std::string wanted = config.string("store.kind");
+  const std::string& wanted = config.string("store.kind");
   if (there.empty() && need == StoreNeed::kExisting) {
     return Error(ErrorCode::kNotFound, "there are no conversations in '" + directory.string() +
                                            "'; name the directory with --data, or begin with: tertulia chat");

@@ -93,7 +93,7 @@ Host::~Host() {
   engine_.reset();
 }
 
-Result<std::unique_ptr<Host>> Host::open(const Config& config, HostOptions options) {
+Result<std::unique_ptr<Host>> Host::open(const Config& config, const HostOptions& options) {
   std::unique_ptr<Host> host(new Host);
   host->config_ = config;
   host->options_ = options;
@@ -228,6 +228,7 @@ Result<AgentDefinitionPtr> Host::agent(std::string_view name) const {
   const auto found = agents_.find(name);
   if (found != agents_.end()) return found->second;
   std::vector<std::string> known;
+  known.reserve(plan_.agents.size());
   for (const auto& [id, plan] : plan_.agents) known.push_back(id);
   return Error(ErrorCode::kNotFound, "there is no agent '" + std::string(name) + "'" +
                                          did_you_mean(name, known) +
@@ -237,6 +238,7 @@ Result<AgentDefinitionPtr> Host::agent(std::string_view name) const {
 
 std::vector<std::string> Host::agents() const {
   std::vector<std::string> names;
+  names.reserve(agents_.size());
   for (const auto& [name, agent] : agents_) names.push_back(name);
   return names;
 }

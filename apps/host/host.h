@@ -63,7 +63,7 @@ class Host {
  public:
   // kBadConfig with every problem; errors of the store. An agent whose model cannot be had (kModelKey, …) and
   // a server that does not answer stop nobody else: see agent() and warnings().
-  static Result<std::unique_ptr<Host>> open(const Config& config, HostOptions options);
+  static Result<std::unique_ptr<Host>> open(const Config& config, const HostOptions& options);
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;

@@ -217,6 +217,7 @@ class Planner {
     double fraction = -1;
     if (const auto* number = std::get_if<double>(&value.value)) fraction = *number;
     if (const auto* number = std::get_if<std::int64_t>(&value.value)) fraction = static_cast<double>(*number);
+    // Not a number is refused as well. NOLINTNEXTLINE(readability-simplify-boolean-expr)
     if (!(fraction >= 0 && fraction <= 1)) {
       return problem(value, prefix + key.setting.key, "must be a number from 0 to 1");
     }
@@ -278,8 +279,9 @@ class Planner {
     for (const auto& [tool, origin] : needs_root_) {
       const std::string key = "tools." + tool + ".root";
       if (!config_.path(key).empty()) continue;
-      problems_.push_back(origin + ": the tools of '" + tool + "' need " + key +
-                          ": the directory they may use");
+      problems_.push_back(origin);
+      problems_.back().append(": the tools of '").append(tool).append("' need ").append(key);
+      problems_.back() += ": the directory they may use";
     }
   }
 

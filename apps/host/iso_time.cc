@@ -25,8 +25,9 @@ namespace {
 std::optional<int> take_number(std::string_view& text, std::size_t digits) {
   int value = 0;
   if (text.size() < digits) return std::nullopt;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + digits, value);
-  if (error != std::errc() || end != text.data() + digits || text.front() == '-') return std::nullopt;
+  const char* begin = text.data();
+  const auto [end, error] = std::from_chars(begin, begin + digits, value);
+  if (error != std::errc() || end != begin + digits || text.front() == '-') return std::nullopt;
   text.remove_prefix(digits);
   return value;
 }
@@ -40,7 +41,7 @@ bool take(std::string_view& text, char c) {
 }  // namespace
 
 std::optional<Time> parse_iso_time(std::string_view text) {
-  using namespace std::chrono;
+  namespace chrono = std::chrono;
   const auto year_number = take_number(text, 4);
   if (!year_number || !take(text, '-')) return std::nullopt;
   const auto month_number = take_number(text, 2);
@@ -63,10 +64,12 @@ std::optional<Time> parse_iso_time(std::string_view text) {
     }
   }
   if (text != "Z") return std::nullopt;
-  const year_month_day date{year(*year_number), month(static_cast<unsigned>(*month_number)),
-                            day(static_cast<unsigned>(*day_number))};
+  const chrono::year_month_day date{chrono::year(*year_number),
+                                    chrono::month(static_cast<unsigned>(*month_number)),
+                                    chrono::day(static_cast<unsigned>(*day_number))};
   if (!date.ok()) return std::nullopt;
-  return Time(sys_days(date)) + hours(*hour) + minutes(*minute) + seconds(*second) + microseconds(micros);
+  return Time(chrono::sys_days(date)) + chrono::hours(*hour) + chrono::minutes(*minute) +
+         chrono::seconds(*second) + chrono::microseconds(micros);
 }
 
 }  // namespace tertulia

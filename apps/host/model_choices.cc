@@ -88,6 +88,7 @@ std::string_view ModelChoices::chosen_name(std::string_view model_name) {
 Result<std::string> ModelChoices::choose(std::string_view name) const {
   if (find(name) != nullptr) return choose_any(name);
   std::vector<std::string> known;
+  known.reserve(all_.size());
   for (const ModelChoice& choice : all_) known.push_back(choice.name);
   return Error(ErrorCode::kModelNotFound, "there is no model '" + std::string(name.substr(0, 80)) + "'" +
                                               did_you_mean(name, known) +

@@ -445,10 +445,10 @@ void WorkflowDesk::finish(const LivePtr& live, const Result<WorkflowOutcome>& ou
 }
 
 Result<void> WorkflowDesk::answer(const TenantId& tenant, const OwnerId& owner, const std::string& workflow,
-                                  const std::string& run, const std::string& request, Json answer, bool go_on,
-                                  const std::string& payer) {
+                                  const std::string& run, const std::string& request, const Json& answer,
+                                  bool go_on, const std::string& payer) {
   TERTULIA_TRY_AS(const SessionKey key, place_of(tenant, owner, run));
-  TERTULIA_TRY(engine_->answer(key, run, request, std::move(answer)));
+  TERTULIA_TRY(engine_->answer(key, run, request, answer));
   if (!go_on) return {};
   {
     MutexLock lock(mutex_);

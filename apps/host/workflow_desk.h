@@ -87,7 +87,7 @@ class WorkflowDesk {
                              const std::string& payer = {});
   // The answer is durable, and taken once; then the run goes on here, unless that is not wanted. Blocks.
   Result<void> answer(const TenantId& tenant, const OwnerId& owner, const std::string& workflow,
-                      const std::string& run, const std::string& request, Json answer, bool go_on,
+                      const std::string& run, const std::string& request, const Json& answer, bool go_on,
                       const std::string& payer = {});
   // False if it does not go on here.
   bool cancel(const TenantId& tenant, const OwnerId& owner, const std::string& run);

@@ -28,7 +28,7 @@ std::string blocks(const TierLook& look, std::size_t count, const Output& out) {
   return out.colour_out && count > 0 ? "\x1b[" + std::string(look.colour) + "m" + text + "\x1b[0m" : text;
 }
 
-std::string padded(std::string text, std::size_t columns) {
+std::string padded(const std::string& text, std::size_t columns) {
   const std::size_t used = display_width(text);
   return used < columns ? std::string(columns - used, ' ') + text : text;
 }
@@ -51,6 +51,7 @@ std::vector<std::string> left_out(const Receipt& receipt) {
     tokens += number(item.tokens);
   }
   std::vector<std::string> lines;
+  lines.reserve(reasons.size());
   for (const auto& [reason, counts] : reasons) {
     lines.push_back(reason + " · " + counted(counts.first, "item") + " · " + counted(counts.second, "token"));
   }

@@ -281,10 +281,11 @@ Result<std::vector<SessionLine>> latest_sessions(Store& store, const SessionKey&
       const auto first = read_messages(store, summary.key, *head, 0, std::min<std::uint64_t>(1, messages));
       if (first && !first->empty()) said = " · “" + preview(first->front().message) + "”";
     }
-    const std::string closed = summary.status == SessionStatus::kClosed ? " · closed" : "";
-    lines.push_back({summary.key, fit(summary.key.session.text() + " · " + ago(summary.last_activity, now) +
-                                          " · " + counted(messages, "message") + closed + said,
-                                      width)});
+    std::string line = summary.key.session.text() + " · " + ago(summary.last_activity, now) + " · " +
+                       counted(messages, "message");
+    if (summary.status == SessionStatus::kClosed) line += " · closed";
+    line += said;
+    lines.push_back({summary.key, fit(line, width)});
   }
   return lines;
 }

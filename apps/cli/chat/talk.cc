@@ -163,6 +163,7 @@ Result<void> Talk::fork(const std::string& name, std::optional<std::uint64_t> at
 Result<void> Talk::switch_to(const std::string& name) {
   TERTULIA_TRY_AS(const SessionState found, existing());
   std::vector<std::string> known;
+  known.reserve(found.branches.size());
   for (const BranchHead& head : found.branches) known.push_back(head.id.text());
   const auto match = std::ranges::find(known, name);
   if (match == known.end()) {

@@ -106,9 +106,8 @@ std::vector<std::string> argument_lines(const Json& arguments, std::size_t width
     const Folded folded = fold(full_text(value), columns, most > used + 1 ? most - used : 1);
     std::string label = fit(one_line(name), widest);
     for (const std::string& line : folded.lines) {
-      all.push_back("      " +
-                    out.styled(Style::kDim, label + std::string(widest - display_width(label) + 2, ' ')) +
-                    line);
+      label.append(widest - display_width(label) + 2, ' ');
+      all.push_back("      " + out.styled(Style::kDim, label) + line);
       label.clear();
     }
     if (folded.missing == 0) continue;

@@ -293,7 +293,7 @@ class RichView final : public TurnView {
   void draw() {
     std::vector<std::string> lines;
     if (const auto open = stream_.open()) lines = lines_of(*open);
-    if (lines.empty() && !(tools_.empty() && !asking_) && !first_ && !after_tool_) lines.emplace_back();
+    if (lines.empty() && (!tools_.empty() || asking_) && !first_ && !after_tool_) lines.emplace_back();
     const Time now = real_env().clock().now();
     for (const RunningTool& tool : tools_) {
       if (asking_ && tool.index == question_.index) continue;

@@ -248,6 +248,7 @@ Result<void> approve_here(const ApproveOptions& options, const Context& context)
                   Engine::open({.store = std::shared_ptr<Store>(std::move(open->store)), .recover = false}));
   TERTULIA_TRY_AS(const std::vector<Question> asked, engine->questions(tenant, owner));
   std::vector<Waiting> questions;
+  questions.reserve(asked.size());
   for (const Question& question : asked) questions.push_back(waiting_of(question));
   TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
   if (options.choice.empty()) {

@@ -36,6 +36,7 @@ Result<void> list_branches(const std::string& session, const Context& context) {
   }
   const Time now = real_env().clock().now();
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(state.branches.size());
   for (const BranchHead& head : state.branches) {
     rows.push_back({head.id.text(), std::to_string(head.message_count), origin_text(head),
                     ago(head.last_activity, now), fit(one_line(head.label), 40)});

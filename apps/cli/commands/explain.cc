@@ -1,5 +1,6 @@
 // tertulia explain: what a model was shown in a turn, what it was not shown, and why.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@ struct Receipts {
   std::vector<Receipt> all;
 };
 
-std::string percent(double part) { return std::to_string(static_cast<int>(part * 100 + 0.5)) + " %"; }
+std::string percent(double part) { return std::to_string(std::lround(part * 100)) + " %"; }
 
 std::string number_text(std::uint64_t count) {
   const std::string text = counted(count, "");
@@ -44,7 +45,7 @@ void draw_bar(const Output& out, const Receipt& receipt, Tier tier) {
   if (tokens == 0) return;
   const double share =
       static_cast<double>(tokens) / static_cast<double>(std::max<std::uint64_t>(1, number(receipt.total)));
-  const auto columns = std::max<std::size_t>(1, static_cast<std::size_t>(share * kBarColumns + 0.5));
+  const auto columns = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(share * kBarColumns)));
   std::string bar;
   for (std::size_t i = 0; i < columns; ++i) bar += "█";
   const std::string name(name_of(tier));

@@ -1,5 +1,6 @@
 // tertulia memory: what is known, by whom it was written, and how it is forgotten.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -161,7 +162,7 @@ Result<void> search(const MemoryOptions& options, const Context& context) {
           {"item", one.item.id}, {"source", one.item.source}, {"score", one.score}, {"text", one.text}}));
       continue;
     }
-    const int percent = static_cast<int>(one.score * 100 + 0.5);
+    const long percent = std::lround(one.score * 100);
     context.out.line(context.out.styled(
         Style::kDim, std::to_string(percent) + " %  " + one.item.id + "  " + one_line(one.item.source)));
     context.out.line(fit(one_line(one.text), output_width()));

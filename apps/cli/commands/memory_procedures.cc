@@ -58,7 +58,7 @@ void show_json(const Context& context, const Procedure& procedure) {
   for (const ProcedureStep& step : procedure.steps) {
     JsonObject form{{"instruction", step.instruction}};
     if (!step.tool.empty()) form.set("tool", step.tool);
-    steps.push_back(std::move(form));
+    steps.emplace_back(std::move(form));
   }
   context.out.line(to_text(JsonObject{{"procedure", procedure.name},
                                       {"description", procedure.description},

@@ -140,7 +140,7 @@ Result<void> run_serve(const ServeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const std::shared_ptr<server::SpanSink> spans, server::trace_sink(config, log));
   HostOptions host_options{.reap = true, .recover = false, .serve = true};
   if (spans) host_options.middleware.push_back(server::tracing_middleware(spans, real_env()));
-  TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, std::move(host_options)));
+  TERTULIA_TRY_AS(std::unique_ptr<Host> host, Host::open(config, host_options));
   for (const std::string& warning : host->warnings()) log.warn(warning);
   server::Agents agents{.find = [&host](std::string_view name) { return host->agent(name); },
                         .names = [&host] { return host->agents(); }};

@@ -93,7 +93,7 @@ Result<void> list_sessions(const ListOptions& options, const Context& context) {
   std::vector<std::vector<std::string>> rows;
   for (const SessionSummary& summary : page.sessions) {
     std::string name = summary.key.session.text();
-    if (options.all_owners) name = summary.key.owner.text() + "/" + name;
+    if (options.all_owners) name.insert(0, summary.key.owner.text() + "/");
     rows.push_back({std::move(name), std::string(status_of(summary)),
                     std::to_string(number(summary.revision)), ago(summary.last_activity, now),
                     title_of(*open, summary)});

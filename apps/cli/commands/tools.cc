@@ -54,8 +54,9 @@ Result<void> list_tools(const ToolsOptions& options, const Context& context) {
     context.out.error(Error(ErrorCode::kNotFound, warning));
   }
   for (const auto& [name, server] : host->mcp()) {
+    const std::string who = "MCP server '" + name + "'";
     for (const std::string& warning : server.warnings) {
-      context.out.error(Error(ErrorCode::kNotFound, "MCP server '" + name + "': " + warning));
+      context.out.error(Error(ErrorCode::kNotFound, warning).in(who));
     }
   }
   if (!context.out.json) context.out.table({"agent", "tool", "class", "permission", "what it does"}, rows);

@@ -195,6 +195,7 @@ Result<void> list_workflows(const Context& context) {
   }
   const Time now = real_env().clock().now();
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(runs.size());
   for (const StoredRun& run : runs) {
     rows.push_back({run.run, run.workflow, std::string(status_word(run.status)),
                     std::to_string(run.supersteps), std::to_string(run.requests.size()),
@@ -212,10 +213,10 @@ Result<void> show_workflow(const WorkflowArguments& options, const Context& cont
     JsonObject json = json_of(run);
     JsonArray list;
     for (const CheckpointInfo& one : checkpoints) {
-      list.push_back(JsonObject{{"checkpoint", one.id},
-                                {"superstep", one.superstep},
-                                {"status", std::string(name_of(one.status))},
-                                {"revision", number(one.revision)}});
+      list.emplace_back(JsonObject{{"checkpoint", one.id},
+                                   {"superstep", one.superstep},
+                                   {"status", std::string(name_of(one.status))},
+                                   {"revision", number(one.revision)}});
     }
     json.set("checkpoints", std::move(list));
     context.out.line(to_text(json));
@@ -225,12 +226,14 @@ Result<void> show_workflow(const WorkflowArguments& options, const Context& cont
                    counted(run.supersteps, "superstep") + ", session " + run.key.session.text());
   for (const InfoRequest& request : run.requests) show_request(context, run.run, request);
   std::vector<std::vector<std::string>> nodes;
+  nodes.reserve(run.marks.size());
   for (const auto& [node, mark] : run.marks) {
     nodes.push_back({node, std::string(name_of(mark.state)), std::to_string(mark.calls),
                      std::to_string(mark.time.count() / 1'000) + " ms"});
   }
   context.out.table({"participant", "state", "calls", "time"}, nodes);
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(checkpoints.size());
   for (const CheckpointInfo& one : checkpoints) {
     rows.push_back(
         {one.id, std::to_string(one.superstep), std::string(name_of(one.status)), iso_time(one.time)});

@@ -66,7 +66,7 @@ class WorkflowInterrupts {
  private:
   [[noreturn]] void leave() {
     MutexLock lock(mutex_);
-    if (!hint_.empty()) std::cerr << "\n" << hint_ << std::endl;
+    if (!hint_.empty()) std::cerr << "\n" << hint_ << "\n" << std::flush;
     ::_exit(kExitInterrupted);
   }
 
@@ -139,14 +139,15 @@ std::string_view status_word(WorkflowStatus status) {
 JsonObject json_of(const StoredRun& run) {
   JsonArray requests;
   for (const InfoRequest& request : run.requests) {
-    requests.push_back(JsonObject{{"request", request.id}, {"from", request.node}, {"data", request.data}});
+    requests.emplace_back(
+        JsonObject{{"request", request.id}, {"from", request.node}, {"data", request.data}});
   }
   JsonArray nodes;
   for (const auto& [node, mark] : run.marks) {
-    nodes.push_back(JsonObject{{"node", node},
-                               {"state", std::string(name_of(mark.state))},
-                               {"calls", std::int64_t{mark.calls}},
-                               {"time_us", std::int64_t{mark.time.count()}}});
+    nodes.emplace_back(JsonObject{{"node", node},
+                                  {"state", std::string(name_of(mark.state))},
+                                  {"calls", std::int64_t{mark.calls}},
+                                  {"time_us", std::int64_t{mark.time.count()}}});
   }
   return {{"run", run.run},
           {"workflow", run.workflow},

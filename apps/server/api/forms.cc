@@ -30,6 +30,7 @@ void write_session_fields(JsonWriter& out, SessionStatus status, Revision revisi
 
 std::vector<BranchInfo> infos_of(const std::vector<BranchHead>& heads) {
   std::vector<BranchInfo> infos;
+  infos.reserve(heads.size());
   for (const BranchHead& head : heads) {
     infos.push_back({head.id, head.forked_from, head.message_count, head.created_at});
   }

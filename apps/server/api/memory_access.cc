@@ -36,6 +36,7 @@ void write_texts(JsonWriter& out, std::string_view name, const std::vector<std::
 
 void write_sources(JsonWriter& out, const std::vector<MessageId>& sources) {
   std::vector<std::string> texts;
+  texts.reserve(sources.size());
   for (const MessageId& id : sources) texts.push_back(id.text());
   write_texts(out, "sources", texts);
 }

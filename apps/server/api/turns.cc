@@ -20,12 +20,14 @@ namespace tertulia::server {
 namespace {
 
 // Returns the error of `expression` through `done`, if it has one.
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses.
 #define TERTULIA_OR_ANSWER(declaration, expression, done)                 \
   auto TERTULIA_CONCAT(answer_, __LINE__) = (expression);                 \
   if (!TERTULIA_CONCAT(answer_, __LINE__)) {                              \
     return (done)(std::move(TERTULIA_CONCAT(answer_, __LINE__)).error()); \
   }                                                                       \
   declaration = *std::move(TERTULIA_CONCAT(answer_, __LINE__))
+// NOLINTEND(bugprone-macro-parentheses)
 
 void run_turn(Call& call, TurnRequest turn, const std::string& session, Done<Reply> done) {
   Services& services = call.services;

@@ -41,6 +41,7 @@ void Payers::note(std::string_view turn, const std::string& key) {
   if (payers_.size() < 2 * kKept) return append(line_of(found->first, key));
   // Ids of turns are in the order of their time.
   std::vector<std::string> turns;
+  turns.reserve(payers_.size());
   for (const auto& [id, payer] : payers_) turns.push_back(id);
   std::ranges::nth_element(turns, turns.begin() + kKept);
   std::erase_if(payers_, [&](const auto& one) { return one.first < turns[kKept]; });

@@ -121,9 +121,9 @@ const std::string* Query::find(std::string_view name) {
   return nullptr;
 }
 
-std::string Query::text_or(std::string_view name, std::string other) {
+std::string Query::text_or(std::string_view name, const std::string& other) {
   const std::string* found = find(name);
-  return found == nullptr ? std::move(other) : *found;
+  return found == nullptr ? other : *found;
 }
 
 Result<std::optional<std::uint64_t>> Query::number(std::string_view name, std::uint64_t least,

@@ -55,7 +55,7 @@ class Query {
 
   // Null if it is absent.
   const std::string* find(std::string_view name);
-  std::string text_or(std::string_view name, std::string other);
+  std::string text_or(std::string_view name, const std::string& other);
   // kOutOfRange {param} if it is no whole number from `least` to `most`.
   Result<std::optional<std::uint64_t>> number(std::string_view name, std::uint64_t least, std::uint64_t most);
   // "true" or "false"; kWrongType {param} otherwise.

@@ -227,7 +227,7 @@ Result<std::string> context_of(const Fields& in) {
     const Fields fields(*object, "context.");
     TERTULIA_TRY_AS(const std::string description, fields.text("description"));
     TERTULIA_TRY_AS(const std::string value, fields.text("value"));
-    text += description + ": " + value + "\n";
+    text.append(description).append(": ").append(value).append("\n");
   }
   return text;
 }

@@ -27,7 +27,7 @@ std::string delta_of(std::string_view key, std::string_view text) {
 
 class ChatTranslator final : public Translator {
  public:
-  ChatTranslator(Services& services, ChatRequest chat, std::string turn)
+  ChatTranslator(Services& services, ChatRequest chat, const std::string& turn)
       : services_(services),
         chat_(std::move(chat)),
         head_{.id = "chatcmpl-" + turn,

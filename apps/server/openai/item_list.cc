@@ -29,6 +29,7 @@ Result<ListRequest> read_list_request(const Call& call) {
 
 Result<Reply> list_reply(const std::vector<std::string>& items, const ListRequest& list) {
   std::vector<const std::string*> ordered;
+  ordered.reserve(items.size());
   for (const std::string& item : items) ordered.push_back(&item);
   if (list.descending) std::ranges::reverse(ordered);
   auto from = ordered.begin();

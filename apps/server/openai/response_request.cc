@@ -12,9 +12,9 @@ namespace tertulia::server {
 namespace {
 
 // A member as the client gave it, or what it is if it did not.
-Json given_or(const Fields& in, std::string_view key, Json other) {
+Json given_or(const Fields& in, std::string_view key, const Json& other) {
   const Json* value = in.find(key);
-  return value == nullptr ? std::move(other) : *value;
+  return value == nullptr ? other : *value;
 }
 
 // Function tools, with the members that clients expect to find again.

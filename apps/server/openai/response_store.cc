@@ -139,7 +139,7 @@ EndedResponse ended_response(const ResponsePlan& plan, const Result<TurnOutcome>
   return ended;
 }
 
-void ResponseEnd::set(EndedResponse ended) {
+void ResponseEnd::set(const EndedResponse& ended) {
   std::vector<std::function<void(EndedResponse)>> waiting;
   {
     MutexLock lock(mutex_);

@@ -37,7 +37,7 @@ EndedResponse ended_response(const ResponsePlan& plan, const Result<TurnOutcome>
 // The end of a response, for those who wait for it. Concurrency: any thread.
 class ResponseEnd {
  public:
-  void set(EndedResponse ended);
+  void set(const EndedResponse& ended);
   void when_there(std::function<void(EndedResponse)> told);
 
  private:

@@ -61,7 +61,7 @@ Result<SessionHold> SessionHold::take(Store& store, const SessionKey& key) {
 }
 
 SessionHold::SessionHold(SessionHold&& other) noexcept
-    : store_(std::exchange(other.store_, nullptr)), key_(other.key_) {}
+    : store_(std::exchange(other.store_, nullptr)), key_(std::move(other.key_)) {}
 
 SessionHold::~SessionHold() {
   if (store_ != nullptr) release({store_, key_});

@@ -68,7 +68,7 @@ bool read_from_run(CheckedFile& me, void* out, int size, sqlite3_int64 offset) {
     return offset >= me.run_offset &&
            offset + size <= me.run_offset + static_cast<sqlite3_int64>(me.run->size());
   };
-  const bool goes_on = offset >= me.last_end && offset <= me.last_end + 4 * size;
+  const bool goes_on = offset >= me.last_end && offset <= me.last_end + sqlite3_int64{4} * size;
   if (!holds()) {
     if (!goes_on) me.next_run_bytes = kFirstRunBytes;
     if (!goes_on || !fetch_run(me, offset, size)) return false;

@@ -87,7 +87,7 @@ class BorrowedPacker {
     MutexLock lock(idle_mutex_);
     try {
       idle_.push_back(std::move(packer_));
-    } catch (const std::bad_alloc&) {
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
       // There is no room to keep it: the next one is made anew.
     }
   }

@@ -22,6 +22,7 @@ namespace tertulia {
 
 // One plain parameter: "a", or {"a", "The first number.", {.minimum = 0}}.
 struct Parameter {
+  // Implicit: a name is a parameter. NOLINTNEXTLINE(google-explicit-constructor)
   Parameter(const char* its_name, std::string its_description = {}, FieldLimits its_limits = {})
       : name(its_name), description(std::move(its_description)), limits(std::move(its_limits)) {}
 
@@ -39,7 +40,8 @@ ToolOutput output_of_number(double value);
 
 // What a callable returned, as the model reads it.
 template <class T>
-Result<ToolOutput> to_output(T value) {
+Result<ToolOutput> to_output(
+    T value) {  // NOLINT(performance-unnecessary-value-param): most kinds are moved from
   if constexpr (std::same_as<T, ToolOutput>) {
     return value;
   } else if constexpr (kIsResult<T>) {
@@ -187,6 +189,7 @@ struct ParameterList {
     static_cast<void>((fill.template operator()<I>(std::get<I>(slots)) && ...));
     if (problem || (kArguments > 0 && names.empty())) return problem;
     std::vector<std::string> known;
+    known.reserve(names.size());
     for (const Parameter& parameter : names) known.push_back(parameter.name);
     return no_such_field(*object, known);
   }

@@ -173,8 +173,8 @@ Result<void> send_returned(NodeContext& context, R&& returned) {
                          typename Value::value_type;
                          returned.error();
                        }) {
-    if (!returned) return std::move(returned).error();
-    context.send(*std::move(returned));
+    if (!returned) return std::forward<R>(returned).error();
+    context.send(*std::forward<R>(returned));
     return {};
   } else {
     context.send(returned);
