@@ -38,10 +38,9 @@ inline constexpr bool kIsResult<Result<T>> = true;
 
 ToolOutput output_of_number(double value);
 
-// What a callable returned, as the model reads it.
-template <class T>
-Result<ToolOutput> to_output(
-    T value) {  // NOLINT(performance-unnecessary-value-param): most kinds are moved from
+// What a callable returned, as the model reads it. By value: most kinds are moved from.
+template <class T>  // NOLINTNEXTLINE(performance-unnecessary-value-param)
+Result<ToolOutput> to_output(T value) {
   if constexpr (std::same_as<T, ToolOutput>) {
     return value;
   } else if constexpr (kIsResult<T>) {
