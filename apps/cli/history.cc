@@ -64,7 +64,7 @@ Result<Transcript> read_transcript(Store& store, const SessionKey& key, const Br
                     read_turns(store, key, {.branch = branch.id, .begin = begin, .end = end}));
     if (turns.empty())
       return Error(ErrorCode::kSessionDamaged, "the branch ends too early; run: tertulia verify");
-    for (const StoredTurn& turn : turns) transcript.append(turn.turn, turn.revision);
+    for (const StoredTurn& turn : turns) TERTULIA_TRY(transcript.try_append(turn.turn, turn.revision));
   }
   return transcript;
 }

@@ -20,10 +20,11 @@ Result<OnBusy> on_busy_named(const std::string& name) {
 }
 
 Result<OnInterrupted> on_interrupted_named(const std::string& name) {
-  for (const OnInterrupted choice : {OnInterrupted::kFinish, OnInterrupted::kAbandon}) {
+  for (const OnInterrupted choice : {OnInterrupted::kGoOn, OnInterrupted::kFinish, OnInterrupted::kAbandon}) {
     if (name_of(choice) == name) return choice;
   }
-  return Error(ErrorCode::kOutOfRange, "on_interrupted is finish or abandon").with("param", "on_interrupted");
+  return Error(ErrorCode::kOutOfRange, "on_interrupted is go_on, finish or abandon")
+      .with("param", "on_interrupted");
 }
 
 // The texts of a part, kept while the message is made from views of them.
@@ -196,7 +197,7 @@ Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
   if (place == TurnPlace::kFree) turn.session = named_either(in, "session", "sessionId");
   if (place != TurnPlace::kInTurn) branch = named_either(in, "branch", "branchId");
   std::string on_busy = "reject";
-  std::string on_interrupted = "finish";
+  std::string on_interrupted = "go_on";
   const Json* message = nullptr;
   std::string model;
   // A turn that goes on keeps the model that it was begun with.

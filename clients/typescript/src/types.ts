@@ -95,7 +95,7 @@ export interface TurnRequest {
   model?: string;
   message: string | { parts: Part[] };
   on_busy?: OnBusy;
-  on_interrupted?: 'finish' | 'abandon';
+  on_interrupted?: 'go_on' | 'finish' | 'abandon';
   options?: {
     model?: string;
     temperature?: number;

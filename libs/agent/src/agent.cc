@@ -39,7 +39,7 @@ Run Agent::run(Input input, RunOptions options) const {
 }
 
 Run Agent::run(Input input, Branch& branch, RunOptions options) const {
-  if (!persist_after_turn_ || engine_->store() == nullptr) {
+  if (!persist_after_turn_ || engine_->store() == nullptr || !branch.stored) {
     return engine_->run_on(definition_, std::move(input), &branch, std::move(options));
   }
   options.branch = branch.id;
@@ -104,10 +104,11 @@ Result<SessionAndBranch> Agent::load_session_and_branch(std::string_view session
   return store.load_session_and_branch(id, wanted);
 }
 
-Result<void> Agent::save_session_and_branch(Session& session, const Branch& branch) const {
+Result<void> Agent::save_session_and_branch(Session& session, Branch& branch) const {
   TERTULIA_TRY_AS(SessionStore store, sessions());
   TERTULIA_TRY_AS(session.revision, store.save_session(session));
   TERTULIA_TRY_AS(session.revision, store.save_branch(branch));
+  branch.stored = true;
   engine_->forget(local_key(session.id));
   return {};
 }
@@ -117,13 +118,11 @@ Result<Branch> Agent::fork_branch(const Branch& source, std::string_view new_bra
   TERTULIA_TRY_AS(const BranchId id, BranchId::parse(new_branch));
   TERTULIA_TRY_AS(Branch fork,
                   tertulia::fork_branch(source, id, from_message_index, engine_->env().clock().now()));
-  if (engine_->store() == nullptr) return fork;
-  TERTULIA_TRY_AS(SessionStore store, sessions());
-  const Result<Revision> stored = store.fork_branch(source.session, source.id, from_message_index, id);
   // A branch that was never saved is forked in memory, and saved with its messages.
-  const bool unsaved = !stored && (stored.error().code() == ErrorCode::kNoSession ||
-                                   stored.error().code() == ErrorCode::kNoBranch);
-  if (!stored && !unsaved) return stored.error();
+  if (engine_->store() == nullptr || !source.stored) return fork;
+  TERTULIA_TRY_AS(SessionStore store, sessions());
+  TERTULIA_TRY(store.put_fork(fork));
+  fork.stored = true;
   engine_->forget(local_key(source.session));
   return fork;
 }

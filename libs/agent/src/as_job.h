@@ -1,7 +1,7 @@
 // Work of a turn that blocks, done where it may.
 #pragma once
 
-#include "tertulia/store/thrown.h"
+#include "tertulia/base/done.h"
 
 #include "engine_core.h"
 

@@ -101,11 +101,12 @@ Task<void> sleep_until_given(Pending<T>& answer) {
 
 // Starts a call and waits for its answer on the coroutine's own executor:
 // co_await await<Revision>([&](Done<Revision> done) { store.commit(commit, std::move(done)); }).
-// What is answered before the call returns is not waited for.
+// What is answered before the call returns is not waited for. Whatever the call does, the coroutine goes on:
+// what it throws is its answer.
 template <class T, class Start>
 Task<Result<T>> await(Start start) {
   const auto answer = std::make_shared<Pending<T>>();
-  start(Done<T>([answer](Result<T> result) { answer->give(std::move(result)); }));
+  start_guarded<T>(std::move(start), [answer](Result<T> result) { answer->give(std::move(result)); });
   if (!answer->given()) co_await sleep_until_given(*answer);
   co_return answer->take();
 }

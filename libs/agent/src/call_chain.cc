@@ -56,12 +56,18 @@ std::string whose(const Middleware& middleware) {
 // Waits for the tool or the time, whatever comes first.
 class ToolAttempt : public std::enable_shared_from_this<ToolAttempt> {
  public:
-  ToolAttempt(std::shared_ptr<Crew> crew, Done<ToolAnswer> done)
-      : crew_(std::move(crew)), done_(std::move(done)) {}
+  ToolAttempt(std::shared_ptr<Crew> crew, const CancelToken& outer, Done<ToolAnswer> done)
+      : crew_(std::move(crew)), cancel_(outer), done_(std::move(done)) {}
+
+  // Cancelled when its time is up.
+  CancelToken cancel() const { return cancel_.token(); }
 
   void wait(Timers& timers, Duration time, ToolClass tool_class) {
     Timer timer = timers.after(time, [self = shared_from_this(), tool_class] {
-      self->crew_->post_step([self, tool_class] { self->finish(timeout_answer(tool_class)); });
+      self->crew_->post_step([self, tool_class] {
+        self->finish(timeout_answer(tool_class));
+        self->cancel_.cancel(CancelReason::kDeadline);
+      });
     });
     MutexLock lock(mutex_);
     if (done_) timer_ = std::move(timer);
@@ -82,6 +88,7 @@ class ToolAttempt : public std::enable_shared_from_this<ToolAttempt> {
   }
 
   const std::shared_ptr<Crew> crew_;
+  CancelSource cancel_;
   Mutex mutex_;
   Timer timer_ TERTULIA_GUARDED_BY(mutex_);
   Done<ToolAnswer> done_ TERTULIA_GUARDED_BY(mutex_);
@@ -151,13 +158,14 @@ void NextToolCall::Chain::attempt(Done<ToolAnswer> done) {
     done(failed_answer("This tool must not run twice for one call. It was not run again."));
     return;
   }
-  auto one = std::make_shared<ToolAttempt>(crew, std::move(done));
+  auto one = std::make_shared<ToolAttempt>(crew, context.cancel, std::move(done));
   {
     MutexLock lock(mutex_);
     running_ = one;
   }
   one->wait(*timers, timeout, plan.tool_class);
   ToolCall call = context;
+  call.cancel = one->cancel();
   call.deadline = min(deadline, Deadline::after(timeout, *clock));
   call_tool(tool->tool, tool->schema, plan.arguments, std::move(call), limits, *clock,
             [one](Result<ToolAnswer> answer) { one->finish(*std::move(answer)); });

@@ -4,7 +4,9 @@
 #include <exception>
 
 #include "tertulia/base/check.h"
+#include "tertulia/base/done.h"
 #include "tertulia/base/last_act.h"
+#include "tertulia/base/log.h"
 
 namespace tertulia {
 namespace {
@@ -88,11 +90,19 @@ bool Crew::add_thread() {
 void Crew::run(Place& place) {
   here = &place;
   while (take(place)) {
-    place.work->run();
+    try {
+      place.work->run();
+    } catch (...) {
+      Log().component("agent").error("a thread of the engine has caught an exception",
+                                     {{"what", error_thrown("its work").message()}});
+    }
     // Before it counts as done: what it holds may have to do with the engine.
     place.work = nullptr;
   }
   here = nullptr;
+  MutexLock lock(mutex_);
+  place.ended = true;
+  thread_ended_.notify_all();
 }
 
 bool Crew::take(Place& place) {
@@ -158,22 +168,48 @@ Crew::Place* Crew::call_idle() {
   return place;
 }
 
-void Crew::close() {
+void Crew::await_threads(Duration grace) {
+  const auto is_busy = [](const std::unique_ptr<Place>& place) {
+    return !place->ended && place.get() != here;
+  };
+  const Instant until = CondVar::now() + grace;
+  while (std::ranges::any_of(places_, is_busy)) {
+    const bool only_jobs = std::ranges::all_of(places_, [&](const std::unique_ptr<Place>& place) {
+      return !is_busy(place) || place->doing == Place::Doing::kJob;
+    });
+    if (!only_jobs) {
+      thread_ended_.wait(mutex_);
+    } else if (CondVar::now() >= until) {
+      return;
+    } else {
+      thread_ended_.wait_until(mutex_, until);
+    }
+  }
+}
+
+void Crew::close(Duration grace) {
   std::vector<std::thread> threads;
+  std::vector<bool> ended;
   Place* wanted = nullptr;
   {
     MutexLock lock(mutex_);
     closed_ = true;
-    threads.swap(threads_);
     wanted = call_idle();
   }
   if (wanted != nullptr) wanted->wake.notify_one();
-  for (std::thread& thread : threads) {
-    // A job let go of the last that held the engine: its thread does what is left, and ends by itself.
-    if (thread.get_id() == std::this_thread::get_id()) {
-      thread.detach();
+  {
+    MutexLock lock(mutex_);
+    await_threads(grace);
+    threads.swap(threads_);
+    for (std::size_t i = 0; i < threads.size(); ++i) ended.push_back(places_[i]->ended);
+  }
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    // One that has not ended is in a job that does not come back, or here: a job let go of the last that held
+    // the engine. It does what is left, and ends by itself.
+    if (ended[i]) {
+      threads[i].join();
     } else {
-      thread.join();
+      threads[i].detach();
     }
   }
   std::deque<WorkPtr> dropped;

@@ -20,6 +20,7 @@
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
 
+#include "tertulia/base/clock.h"
 #include "tertulia/base/executor.h"
 #include "tertulia/base/thread_annotations.h"
 
@@ -28,7 +29,7 @@ namespace tertulia {
 // Shared, because a thread that posts the next step of a coroutine is still inside of here when that may
 // already have ended, and with it everything else.
 //
-// Concurrency: any thread. Neither steps nor jobs may throw.
+// Concurrency: any thread. Neither steps nor jobs should throw: what they do is logged and lost.
 class Crew final : public Executor,
                    public boost::asio::execution_context,
                    public std::enable_shared_from_this<Crew> {
@@ -50,8 +51,9 @@ class Crew final : public Executor,
   // A job: kQueueFull, kClosed.
   Result<void> post(std::function<void()> job) override;
 
-  // Does what waits, and ends all threads but the one that calls it, which ends by itself.
-  void close();
+  // Does what waits, and ends all threads but the one that calls it, which ends by itself. A job that has not
+  // ended after `grace` is left alone with its thread: that holds on to the crew until it comes back.
+  void close(Duration grace);
 
  private:
   struct Work {
@@ -75,6 +77,8 @@ class Crew final : public Executor,
     // Somebody wants it to look for work; a new one is wanted.
     bool called = true;
     Doing doing = Doing::kNothing;
+    // Its thread has nothing more to do.
+    bool ended = false;
     WorkPtr work{};
     // The job that its step has asked for. Its own thread's.
     WorkPtr kept{};
@@ -83,6 +87,8 @@ class Crew final : public Executor,
   Crew(std::size_t at_once, std::size_t jobs) : at_once_(at_once), most_jobs_(jobs) {}
 
   void add_step(WorkPtr step);
+  // Until all threads but this one have ended; those that have not by then are in a job.
+  void await_threads(Duration grace) TERTULIA_REQUIRES(mutex_);
   bool add_thread() TERTULIA_REQUIRES(mutex_);
   void run(Place& place);
   // The next work for a thread that has done what it did. False: it ends.
@@ -105,7 +111,9 @@ class Crew final : public Executor,
   std::deque<WorkPtr> jobs_ TERTULIA_GUARDED_BY(mutex_);
   // They live as long as the crew: whoever wakes one need not ask whether it is still there.
   std::vector<std::unique_ptr<Place>> places_ TERTULIA_GUARDED_BY(mutex_);
+  // One for each place.
   std::vector<std::thread> threads_ TERTULIA_GUARDED_BY(mutex_);
+  CondVar thread_ended_;
   // The one that has been idle for the shortest time is called first.
   std::vector<Place*> idle_ TERTULIA_GUARDED_BY(mutex_);
   std::size_t called_ TERTULIA_GUARDED_BY(mutex_) = 0;

@@ -238,7 +238,7 @@ Task<Result<Revision>> DurableTurn::commit(TurnEnd end) {
   ++seat_.numbers.events;
   held_ = false;
   seat_.open = false;
-  seat_.branch.transcript.append(end.turn, *revision);
+  TERTULIA_CO_TRY(seat_.branch.transcript.try_append(end.turn, *revision));
   if (end.branch_state) seat_.branch.state = *end.branch_state;
   live_.log.add_saved(std::move(last));
   co_return revision;
@@ -272,19 +272,20 @@ Task<Result<void>> DurableTurn::catch_up(Revision seen) {
   session_.saw(state.session);
   const auto head = std::find_if(state.branches.begin(), state.branches.end(),
                                  [&](const BranchHead& one) { return one.id == seat_.branch.id; });
-  if (head == state.branches.end()) {
+  // Another branch may have its name by now.
+  if (head == state.branches.end() || head->created_at != seat_.branch.created_at ||
+      head->message_count < seat_.branch.transcript.size()) {
     co_return Error(ErrorCode::kNoBranch, "branch '" + seat_.branch.id.text() + "' was deleted meanwhile");
   }
   if (head->message_count == seat_.branch.transcript.size()) co_return Result<void>();
   // Somebody wrote to the branch without its lease. What this turn has done must not be lost: it stands
   // behind the other's.
-  const TurnRange rest{.branch = seat_.branch.id, .begin = seat_.branch.transcript.size()};
+  const TurnRange rest = news_of(*head, seat_.branch.transcript);
   TERTULIA_CO_TRY_AS(const std::vector<StoredTurn> turns,
                      co_await await<std::vector<StoredTurn>>([&](Done<std::vector<StoredTurn>> done) {
                        engine_.store->read_turns(key_, rest, std::move(done));
                      }));
-  for (const StoredTurn& turn : turns) seat_.branch.transcript.append(turn.turn, turn.revision);
-  co_return Result<void>();
+  co_return append_news(*head, turns, seat_.branch.transcript);
 }
 
 Task<Result<void>> DurableTurn::park() {

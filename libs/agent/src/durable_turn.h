@@ -44,10 +44,12 @@ class SessionSeat {
     MutexLock lock(mutex_);
     return session_.status == SessionStatus::kClosed;
   }
-  // Turns of other branches may have seen a later one already.
+  // Turns of other branches may have seen a later one already. One that was made at another time is another
+  // session, whose revisions begin anew.
   void saw(const Session& session) {
     MutexLock lock(mutex_);
-    if (number(session.revision) >= number(session_.revision)) session_ = session;
+    const bool other = session.created_at != session_.created_at;
+    if (other || number(session.revision) >= number(session_.revision)) session_ = session;
   }
   // `written`: what the commit has put in its place.
   void committed(Revision revision, const std::optional<EndReason>& ended, std::optional<Session> written,

@@ -121,7 +121,7 @@ Engine::Impl::~Impl() {
     while (tasks_ > 0) idle_.wait(mutex_);
   }
   core.timers->close();
-  core.crew->close();
+  core.crew->close(options_.grace);
 }
 
 Result<void> Engine::Impl::add(AgentDefinitionPtr agent) {
@@ -229,7 +229,8 @@ Result<std::shared_ptr<Engine>> Engine::open(EngineOptions options) {
 Result<void> Engine::add(AgentDefinitionPtr agent) { return impl_->add(std::move(agent)); }
 
 TicketPtr Engine::Impl::submit_input(const AgentDefinitionPtr& agent, const Input& input,
-                                     std::string_view session, RunOptions options) {
+                                     std::string_view session, RunOptions options,
+                                     std::optional<Branch> expected) {
   auto ticket = std::make_shared<Ticket>();
   const auto refuse = [&ticket](Error error) {
     ticket->settle(std::move(error));
@@ -250,7 +251,8 @@ TicketPtr Engine::Impl::submit_input(const AgentDefinitionPtr& agent, const Inpu
                                                                  .input = *std::move(messages),
                                                                  .options = std::move(options),
                                                                  .body_hash = hash_of(input),
-                                                                 .ticket = ticket}));
+                                                                 .ticket = ticket,
+                                                                 .expected = std::move(expected)}));
   return ticket;
 }
 
@@ -262,8 +264,9 @@ Run Engine::run(const AgentDefinitionPtr& agent, Input input, std::string_view s
 Run Engine::run_following(const AgentDefinitionPtr& agent, Input input, Branch& branch, RunOptions options) {
   const bool coalesce = options.coalesce;
   options.branch = branch.id;
-  return Run::Impl::following(impl_->submit_input(agent, input, branch.session.text(), std::move(options)),
-                              &branch, coalesce);
+  return Run::Impl::following(
+      impl_->submit_input(agent, input, branch.session.text(), std::move(options), branch), &branch,
+      coalesce);
 }
 
 Run Engine::run_on(const AgentDefinitionPtr& agent, Input input, Branch* branch, RunOptions options,

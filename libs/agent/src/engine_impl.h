@@ -32,8 +32,9 @@ class Engine::Impl {
 
   Result<void> add(AgentDefinitionPtr agent);
   void submit(const SessionKey& key, SubmissionPtr submission);
+  // `expected`: what the caller takes the branch for.
   TicketPtr submit_input(const AgentDefinitionPtr& agent, const Input& input, std::string_view session,
-                         RunOptions options);
+                         RunOptions options, std::optional<Branch> expected = std::nullopt);
   void run_passing(SubmissionPtr submission, Branch branch, std::shared_ptr<Executor> where);
   Result<void> cancel(const TurnId& turn);
   std::vector<RunningTurn> running() const;
@@ -65,6 +66,9 @@ class Engine::Impl {
   Task<Result<bool>> join_earlier(SessionDesk& desk, BranchSlot& slot, const Submission& submission);
   // kTurnRunning if another engine has the branch.
   Result<void> check_lease(BranchSlot& slot) const;
+  // kRevisionConflict if the branch is not what its sender takes it for.
+  static Result<void> check_expected(const SessionDesk& desk, const BranchSlot& slot,
+                                     const Submission& submission);
   static Result<void> place_on_busy(BranchSlot& slot, SubmissionPtr submission);
   void start(SessionDeskPtr desk, BranchSlot& slot, SubmissionPtr submission);
 
@@ -76,10 +80,17 @@ class Engine::Impl {
                                     const LiveTurnPtr& live);
   Task<Result<OutcomePtr>> run_once(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
                                     const LiveTurnPtr& live);
+  // `told`: what became of the turn before it.
   Task<Result<OutcomePtr>> run_fresh(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
-                                     const LiveTurnPtr& live);
+                                     const LiveTurnPtr& live, std::vector<Event> told);
+  Task<Result<void>> settle_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
+                                       std::vector<Event>& told);
+  Task<Result<OutcomePtr>> end_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
+                                          std::optional<ErrorCode> cause = std::nullopt);
+  // `cause`: why it is abandoned, if it is.
   Task<Result<OutcomePtr>> finish_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& asked,
-                                             const LiveTurnPtr& live);
+                                             const LiveTurnPtr& live,
+                                             std::optional<ErrorCode> cause = std::nullopt);
   Task<Result<OutcomePtr>> run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable);
   Task<void> free_slot(SessionDeskPtr desk, BranchSlot* slot, bool failed);
   Task<Result<OutcomePtr>> pass(TurnWork& work, const Submission& submission);

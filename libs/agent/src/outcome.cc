@@ -9,7 +9,7 @@ void Run::Impl::result(Done<TurnOutcome> done) {
   ticket_->wait_for_turn([this, done = std::move(done)](Result<LiveTurnPtr> live) {
     if (!live) return done(std::move(live).error());
     (*live)->wait_for_outcome([this, done](Result<TurnOutcome> outcome) {
-      apply(outcome);
+      if (Result<void> applied = apply(outcome); !applied) return done(std::move(applied).error());
       done(std::move(outcome));
     });
   });

@@ -26,20 +26,36 @@ std::string system_text(const TurnWork& work) {
 
 Result<Assembled> assemble(const TurnWork& work, const ModelInfo& info,
                            const std::vector<ToolDefinition>& tools) {
-  TERTULIA_TRY_AS(const HistoryOverlay overlay, overlay_in(work.state.branch));
+  HistoryOverlay overlay;
+  if (!work.projected) {
+    TERTULIA_TRY_AS(overlay, overlay_in(work.state.branch));
+  }
+  const Transcript& history = work.projected ? *work.projected : work.transcript;
   return assemble_view({.system = system_text(work),
                         .tools = tools,
-                        .history = work.transcript,
+                        .history = history,
                         .current = work.draft.messages(),
                         .context = work.context,
                         .shown = work.shown,
-                        .pins = overlay.pins_in(work.transcript),
-                        .summary = overlay.summary_of(work.transcript),
+                        .pins = overlay.pins_in(history),
+                        .summary = overlay.summary_of(history),
                         .hidden_before = overlay.hidden_before,
                         .budget = work.options.budget,
                         .history_limit = work.history_limit,
                         .hard_limit = Tokens{info.context_tokens}},
                        work.agent->spec.memory, *info.tokenizer);
+}
+
+// Once for a turn: its history does not change while it runs.
+Result<void> project_history(TurnWork& work) {
+  const std::optional<Projection>& projection = work.options.projection;
+  if (!projection || shows_all(*projection) || work.projected) return {};
+  std::uint64_t current = 0;
+  for (const Message& message : work.draft.messages()) {
+    if (message.role() == Role::kUser) current += number(message.tokens());
+  }
+  TERTULIA_TRY_AS(work.projected, project(work.transcript, *projection, Tokens{current}));
+  return {};
 }
 
 Event iteration_event(const TurnWork& work) {
@@ -53,11 +69,12 @@ Event iteration_event(const TurnWork& work) {
 
 Task<Result<View>> prepare_view(TurnWork& work) {
   const ModelInfo info = work.model().info(work.model_name());
+  TERTULIA_CO_TRY(project_history(work));
   std::vector<ToolDefinition> tools;
   if (work.options.tools) tools = work.agent->tools->snapshot()->definitions();
   TERTULIA_CO_TRY_AS(Assembled made, assemble(work, info, tools));
   // Once for a turn: a summary that failed is not asked for again.
-  if (made.summarise_before > 0 && !std::exchange(work.summarised, true)) {
+  if (made.summarise_before > 0 && !work.projected && !std::exchange(work.summarised, true)) {
     if (co_await summarise_history(work, made.summarise_before)) {
       TERTULIA_CO_TRY_AS(made, assemble(work, info, tools));
     }

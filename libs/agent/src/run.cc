@@ -43,6 +43,8 @@ std::string_view name_of(OnBusy on_busy) {
 
 std::string_view name_of(OnInterrupted on_interrupted) {
   switch (on_interrupted) {
+    case OnInterrupted::kGoOn:
+      return "go_on";
     case OnInterrupted::kFinish:
       return "finish";
     case OnInterrupted::kAbandon:
@@ -136,17 +138,20 @@ Result<TurnOutcome> Run::Impl::result() {
       (*live)->wait_for_outcome(done);
     });
   });
-  apply(outcome);
+  if (Result<void> applied = apply(outcome); !applied) return std::move(applied).error();
   return outcome;
 }
 
 // The caller's branch gets what became durable, or would have.
-void Run::Impl::apply(const Result<TurnOutcome>& outcome) {
-  if (branch_ == nullptr || applied_ || !outcome) return;
+Result<void> Run::Impl::apply(const Result<TurnOutcome>& outcome) {
+  if (branch_ == nullptr || applied_ || !outcome) return {};
   applied_ = true;
-  Result<Turn> turn = Turn::from_messages(outcome->turn, outcome->messages);
-  if (turn) branch_->transcript.append(*turn, outcome->revision);
+  TERTULIA_TRY_AS(const Turn turn, Turn::from_messages(outcome->turn, outcome->messages));
+  if (Result<void> grown = branch_->transcript.try_append(turn, outcome->revision); !grown) {
+    return std::move(grown).error().in("the Branch was changed while its turn ran; load it again");
+  }
   if (outcome->state) branch_->state = *outcome->state;
+  return {};
 }
 
 TurnId Run::Impl::turn() const {

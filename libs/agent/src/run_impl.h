@@ -36,7 +36,7 @@ class Run::Impl {
 
   void read_on(const LiveTurnPtr& live, Done<std::optional<Event>> done);
   std::optional<Event> take_read();
-  void apply(const Result<TurnOutcome>& outcome);
+  Result<void> apply(const Result<TurnOutcome>& outcome);
 
   const TicketPtr ticket_;
   std::uint64_t from_;

@@ -1,6 +1,33 @@
 #include "run_options_form.h"
 
+#include "tertulia/conversation/json_forms.h"
+
 namespace tertulia {
+namespace {
+
+JsonObject projection_form(const Projection& projection) {
+  JsonObject form{{"participant", projection.participant},
+                  {"policy", parse_json(to_json(projection.policy)).value_or({})}};
+  if (projection.shared > 0) form.append("shared", projection.shared);
+  if (number(projection.before) > 0) form.append("before", number(projection.before));
+  return form;
+}
+
+Result<Projection> read_projection(const Json& form) {
+  JsonReader in(form, "projection");
+  Projection projection{.participant = in.required_string("participant")};
+  if (const Json* policy = in.required("policy")) {
+    TERTULIA_TRY_AS(projection.policy, from_json<ConversationPolicy>(*policy));
+  }
+  if (in.optional("shared") != nullptr)
+    projection.shared = static_cast<std::uint64_t>(in.required_int("shared", 0, INT64_MAX));
+  if (in.optional("before") != nullptr)
+    projection.before = Revision{static_cast<std::uint64_t>(in.required_int("before", 0, INT64_MAX))};
+  TERTULIA_TRY(in.finish());
+  return projection;
+}
+
+}  // namespace
 
 JsonText options_form(const Submission& submission) {
   const RunOptions& options = submission.options;
@@ -14,6 +41,7 @@ JsonText options_form(const Submission& submission) {
   text("instructions", options.instructions);
   text("extra_instructions", options.extra_instructions);
   if (options.budget) form.append("budget", number(*options.budget));
+  if (options.projection) form.append("projection", projection_form(*options.projection));
   if (!options.tools) form.append("tools", false);
   if (options.timeout) form.append("timeout_us", std::int64_t{options.timeout->count()});
   if (speech.temperature) form.append("temperature", *speech.temperature);
@@ -54,6 +82,10 @@ Result<void> read_options_form(const JsonText& form, Submission& submission) {
   options.budget.reset();
   if (in.optional("budget") != nullptr) {
     options.budget = Tokens{static_cast<std::uint64_t>(in.required_int("budget", 0, INT64_MAX))};
+  }
+  options.projection.reset();
+  if (const Json* projection = in.optional("projection")) {
+    TERTULIA_TRY_AS(options.projection, read_projection(*projection));
   }
   options.tools = in.bool_or("tools", true);
   options.timeout.reset();

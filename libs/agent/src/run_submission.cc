@@ -1,9 +1,9 @@
 // A submission from its start to its end: what a crash left is finished first, then its own turn runs.
 #include <utility>
 
+#include "tertulia/base/done.h"
 #include "tertulia/conversation/add_messages.h"
 #include "tertulia/memory/overlay.h"
-#include "tertulia/store/thrown.h"
 
 #include "hooks.h"
 #include "passing_turn.h"
@@ -144,6 +144,43 @@ JournalEntry::Step start_note(const Submission& submission, std::vector<Message>
                    .options = options_form(submission)};
 }
 
+// Which model goes on with a turn that was interrupted: the one that is chosen now, by the message that comes
+// or by whom it is sent to; else the one that the turn began with.
+void choose_model(const Submission& asked, Submission& unfinished) {
+  if (asked.input.empty()) return;
+  unfinished.options.model = asked.options.model;
+  if (asked.options.model || !asked.options.model_name.empty()) {
+    unfinished.options.model_name = asked.options.model_name;
+  } else if (asked.agent->spec.id != unfinished.agent->spec.id) {
+    unfinished.options.model = asked.agent->model;
+    unfinished.options.model_name = asked.agent->model_name;
+  }
+}
+
+bool is_failure_of_model(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kModelUnavailable:
+    case ErrorCode::kRateLimited:
+    case ErrorCode::kModelKey:
+    case ErrorCode::kBadStream:
+    case ErrorCode::kContextOverflow:
+    case ErrorCode::kScriptMismatch:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Event set_aside_event(const TurnId& turn, const Error& cause) {
+  Event event;
+  event.kind = EventKind::kWarning;
+  event.name = "turn_set_aside";
+  event.text = "the message before this one stays without an answer, because its model failed twice: " +
+               cause.message();
+  event.data = JsonText::of(JsonObject{{"turn", turn.text()}, {"code", std::string(name_of(cause.code()))}});
+  return event;
+}
+
 void tell_resumed(LiveTurn& live) {
   Event reset;
   reset.kind = EventKind::kReset;
@@ -165,7 +202,12 @@ Task<void> Engine::Impl::run_submission(SessionDeskPtr desk, BranchSlot* slot, S
   submission.reset();
   unregister_live(live);
   // Whoever sees the end of the turn finds its branch free, or the next one running.
-  co_await free_slot(desk, slot, !outcome);
+  try {
+    co_await free_slot(desk, slot, !outcome);
+  } catch (...) {
+    core.log.error("a branch could not be given to the next that waits",
+                   {{"code", name_of(error_thrown("the engine").code())}});
+  }
   live->log.show();
   live->finish(std::move(outcome));
   desk.reset();
@@ -180,9 +222,13 @@ Task<void> Engine::Impl::free_slot(SessionDeskPtr desk, BranchSlot* slot, bool f
     SubmissionPtr next = std::move(slot->waiting.front());
     slot->waiting.pop_front();
     const TicketPtr ticket = next->ticket;
-    if (auto placed = co_await place(desk, std::move(next)); !placed) {
-      ticket->settle(std::move(placed).error());
+    Result<void> placed;
+    try {
+      placed = co_await place(desk, std::move(next));
+    } catch (...) {
+      placed = error_thrown("what was called to begin this turn");
     }
+    if (!placed) ticket->settle(std::move(placed).error());
   }
 }
 
@@ -203,24 +249,50 @@ Task<Result<OutcomePtr>> Engine::Impl::run_both(SessionDesk& desk, BranchSlot& s
 
 Task<Result<OutcomePtr>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& slot,
                                                 const Submission& submission, const LiveTurnPtr& live) {
+  TERTULIA_CO_TRY(check_expected(desk, slot, submission));
   if (submission.input.empty()) co_return co_await finish_unfinished(desk, slot, submission, live);
-  if (slot.unfinished) {
-    const auto before = std::make_shared<LiveTurn>(slot.unfinished->id, desk.key, core.env.clock());
-    before->idempotency_key = slot.unfinished->idempotency_key;
-    before->body_hash = body_hash_in(slot.unfinished->options);
-    before->has_been_steered(slot.unfinished->steered);
-    register_live(before, slot.seat.branch.id);
-    Result<OutcomePtr> finished = co_await finish_unfinished(desk, slot, submission, before);
-    unregister_live(before);
-    before->log.show();
-    before->finish(finished);
-    if (slot.seat.open) {
-      co_return Error(finished.error())
-          .in("finish the interrupted turn " + before->id().text() +
-              " first (or send with on_interrupted = abandon)");
+  std::vector<Event> told;
+  if (slot.unfinished) TERTULIA_CO_TRY(co_await settle_unfinished(desk, slot, submission, told));
+  co_return co_await run_fresh(desk, slot, submission, live, std::move(told));
+}
+
+// The turn before this one comes to its end, so that the branch is free for this one.
+Task<Result<void>> Engine::Impl::settle_unfinished(SessionDesk& desk, BranchSlot& slot,
+                                                   const Submission& submission, std::vector<Event>& told) {
+  const TurnId id = slot.unfinished->id;
+  Result<OutcomePtr> ended = co_await end_unfinished(desk, slot, submission);
+  if (!slot.seat.open) co_return Result<void>();
+  const Error cause = ended.error();
+  if (submission.options.on_interrupted == OnInterrupted::kGoOn && is_failure_of_model(cause.code())) {
+    {
+      const AsyncMutex::Lock inside = co_await desk.door.lock();
+      TERTULIA_CO_TRY(co_await load_slot(core, desk, BranchId(slot.seat.branch.id), slot));
+    }
+    Submission aside = submission;
+    aside.options.on_interrupted = OnInterrupted::kAbandon;
+    if (slot.unfinished) ended = co_await end_unfinished(desk, slot, aside, cause.code());
+    if (!slot.seat.open) {
+      told.push_back(set_aside_event(id, cause));
+      co_return Result<void>();
     }
   }
-  co_return co_await run_fresh(desk, slot, submission, live);
+  co_return Error(ended.error())
+      .in("finish the interrupted turn " + id.text() + " first (or send with on_interrupted = abandon)");
+}
+
+Task<Result<OutcomePtr>> Engine::Impl::end_unfinished(SessionDesk& desk, BranchSlot& slot,
+                                                      const Submission& submission,
+                                                      std::optional<ErrorCode> cause) {
+  const auto before = std::make_shared<LiveTurn>(slot.unfinished->id, desk.key, core.env.clock());
+  before->idempotency_key = slot.unfinished->idempotency_key;
+  before->body_hash = body_hash_in(slot.unfinished->options);
+  before->has_been_steered(slot.unfinished->steered);
+  register_live(before, slot.seat.branch.id);
+  Result<OutcomePtr> ended = co_await finish_unfinished(desk, slot, submission, before, cause);
+  unregister_live(before);
+  before->log.show();
+  before->finish(ended);
+  co_return ended;
 }
 
 // Stops the turn when its time is up, and has its lease kept while it runs.
@@ -282,7 +354,8 @@ Task<void> Engine::Impl::keep_leases() {
 }
 
 Task<Result<OutcomePtr>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& slot,
-                                                 const Submission& submission, const LiveTurnPtr& live) {
+                                                 const Submission& submission, const LiveTurnPtr& live,
+                                                 std::vector<Event> told) {
   const auto durable =
       std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live, slot.seat.numbers.events);
   durable->desk = desk.shared_from_this();
@@ -296,18 +369,19 @@ Task<Result<OutcomePtr>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& 
   TERTULIA_CO_TRY(co_await weigh_assets(work, input));
   TERTULIA_CO_TRY(add_input(work, input));
   live->log.add_hidden(started_event());
+  for (Event& event : told) live->log.add_hidden(std::move(event));
   TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, std::move(input), work.revision)}));
   co_return co_await run_watched(work, durable);
 }
 
 // Step 1: goes on with what the journal says, or closes it.
 Task<Result<OutcomePtr>> Engine::Impl::finish_unfinished(SessionDesk& desk, BranchSlot& slot,
-                                                         const Submission& asked, const LiveTurnPtr& live) {
+                                                         const Submission& asked, const LiveTurnPtr& live,
+                                                         std::optional<ErrorCode> cause) {
   Submission submission = asked;
   TERTULIA_CO_TRY(read_options_form(slot.unfinished->options, submission));
   if (AgentDefinitionPtr agent = agent_of(slot.unfinished->agent)) submission.agent = std::move(agent);
-  // A model of this message's own is not that of the one before.
-  if (!asked.input.empty()) submission.options.model.reset();
+  choose_model(asked, submission);
   TERTULIA_CO_TRY(live->log.restore(slot.unfinished_events));
   const auto durable = std::make_shared<DurableTurn>(core, desk.key, desk.seat, slot.seat, *live,
                                                      slot.events_before_unfinished);
@@ -320,6 +394,7 @@ Task<Result<OutcomePtr>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bran
   if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
   const NextStep next = slot.unfinished->next;
   std::string reason = slot.unfinished->abandon_reason;
+  if (reason.empty()) reason = cause ? name_of(*cause) : "abandoned";
   const bool abandon = asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;
   work.resumed = true;
   restore(work, std::move(*std::exchange(slot.unfinished, nullptr)));
@@ -329,11 +404,11 @@ Task<Result<OutcomePtr>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bran
   // Words of an answer that was not complete may have been shown.
   if (next == NextStep::kCallModel) tell_resumed(*live);
   std::vector<JournalEntry::Step> steps;
-  if (abandon && next != NextStep::kAbandon) steps.emplace_back(AbandonNote{"abandoned"});
+  if (abandon && next != NextStep::kAbandon) steps.emplace_back(AbandonNote{reason});
   TERTULIA_CO_TRY(co_await durable->begin(std::move(steps)));
   if (!abandon) co_return co_await run_watched(work, durable);
   TERTULIA_CO_TRY(close_interrupted(work));
-  co_return co_await commit_turn(work, TurnStatus::kInterrupted, reason.empty() ? "abandoned" : reason);
+  co_return co_await commit_turn(work, TurnStatus::kInterrupted, reason);
 }
 
 void Engine::Impl::run_passing(SubmissionPtr submission, Branch branch, std::shared_ptr<Executor> where) {

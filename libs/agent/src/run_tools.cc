@@ -65,9 +65,12 @@ class Batch {
       if (!work.calls[i].result) waiting_.push_back(i);
     }
     timers_.resize(work.calls.size());
+    cancels_.resize(work.calls.size());
   }
   ~Batch() {
     for (const std::shared_ptr<NextToolCall::Chain>& chain : chains_) chain->stop();
+    // Nobody waits for those any more that have not answered.
+    if (running_ > 0) tools_.cancel(CancelReason::kShutdown);
   }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
@@ -127,7 +130,7 @@ class Batch {
     }
   }
 
-  ToolCall context_of(const PlannedCall& call, Duration timeout) const {
+  ToolCall context_of(const PlannedCall& call, CancelToken cancel, Duration timeout) const {
     ToolCall context;
     context.key = idempotency_key(work_.key.session, work_.branch, work_.live->id(), call.number);
     context.tenant = work_.key.tenant;
@@ -135,7 +138,7 @@ class Batch {
     context.session = work_.key.session;
     context.branch = work_.branch;
     context.turn = work_.live->id();
-    context.cancel = tools_.token();
+    context.cancel = std::move(cancel);
     context.deadline = min(work_.deadline, Deadline::after(timeout, work_.engine.env.clock()));
     context.workers = work_.engine.crew.get();
     return context;
@@ -156,11 +159,15 @@ class Batch {
     }
     set_timer(index, timeout);
     const DirectCall direct(*call.tool->tool);
-    call_tool(call.tool->tool, call.tool->schema, call.arguments, context_of(call, timeout), limits(),
-              work_.engine.env.clock(), [box = box_, index](Result<ToolAnswer> answer) {
+    call_tool(call.tool->tool, call.tool->schema, call.arguments,
+              context_of(call, begin_cancel(index), timeout), limits(), work_.engine.env.clock(),
+              [box = box_, index](Result<ToolAnswer> answer) {
                 box->push({Finished::What::kAnswer, index, *std::move(answer)});
               });
   }
+
+  // What the call is told when its own time is up, or when the turn is cancelled.
+  CancelToken begin_cancel(std::size_t index) { return cancels_[index].emplace(tools_.token()).token(); }
 
   // Each attempt that a wrapper makes has its own time.
   void run_wrapped(std::size_t index, Duration timeout) {
@@ -173,7 +180,7 @@ class Batch {
     chain->cancel = work_.live->cancel.token();
     chain->plan = plan_of(call);
     chain->tool = call.tool;
-    chain->context = context_of(call, timeout);
+    chain->context = context_of(call, tools_.token(), timeout);
     chain->deadline = work_.deadline;
     chain->timeout = timeout;
     chain->limits = limits();
@@ -191,7 +198,7 @@ class Batch {
     const PlannedCall& call = work_.calls[index];
     const Duration timeout = work_.limits().tool_timeout;
     set_timer(index, timeout);
-    ToolCall context = context_of(call, timeout);
+    ToolCall context = context_of(call, begin_cancel(index), timeout);
     Result<Json> arguments = read_arguments(call.arguments, call.tool->schema, limits());
     if (!arguments) {
       box_->push({Finished::What::kAnswer, index, refused_answer(arguments.error())});
@@ -240,7 +247,10 @@ class Batch {
 
   Result<void> settle(Finished& finished, std::vector<JournalEntry::Step>& steps, NoteChanges& assets) {
     PlannedCall& call = work_.calls[finished.call];
-    if (finished.what == Finished::What::kTimeout) finished.answer = timeout_answer(call.tool_class);
+    if (finished.what == Finished::What::kTimeout) {
+      finished.answer = timeout_answer(call.tool_class);
+      if (cancels_[finished.call]) cancels_[finished.call]->cancel(CancelReason::kDeadline);
+    }
     ToolAnswer& answer = finished.answer;
     TERTULIA_TRY(hook_after_tool_call(work_, call, answer));
     if (answer.end_conversation) work_.ended = EndReason::kAgentDecision;
@@ -269,6 +279,8 @@ class Batch {
   CancelSource tools_;
   std::deque<std::size_t> waiting_;
   std::vector<Timer> timers_;
+  // Of each call that was begun.
+  std::vector<std::optional<CancelSource>> cancels_;
   std::vector<std::shared_ptr<NextToolCall::Chain>> chains_;
   std::size_t running_ = 0;
 };

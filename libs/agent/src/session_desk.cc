@@ -96,7 +96,7 @@ Task<Result<void>> load_slot(EngineCore& engine, SessionDesk& desk, const Branch
                      co_await await<std::vector<StoredTurn>>([&](Done<std::vector<StoredTurn>> done) {
                        engine.store->read_turns(desk.key, all, std::move(done));
                      }));
-  slot.seat.branch = branch_of(*head, desk.key.session, turns);
+  TERTULIA_CO_TRY_AS(slot.seat.branch, branch_of(*head, desk.key.session, turns));
   slot.seat.trail = std::make_shared<PromptTrail>();
   slot.seat.trail->fresh = turns.empty();
   TERTULIA_CO_TRY(co_await load_numbers(engine, desk.key, slot));

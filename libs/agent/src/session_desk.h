@@ -26,6 +26,8 @@ struct Submission {
   RunOptions options;
   std::string body_hash;
   TicketPtr ticket;
+  // The branch must be this one, with these messages. None: whatever it is.
+  std::optional<Branch> expected{};
 };
 // By pointer, because it is large and travels through several coroutines.
 using SubmissionPtr = std::unique_ptr<Submission>;

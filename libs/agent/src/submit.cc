@@ -95,8 +95,13 @@ Task<void> Engine::Impl::serve_next(SessionDeskPtr desk) {
     desk->arriving.pop_front();
   }
   const TicketPtr ticket = submission->ticket;
-  if (auto placed = co_await place(desk, std::move(submission)); !placed)
-    ticket->settle(std::move(placed).error());
+  Result<void> placed;
+  try {
+    placed = co_await place(desk, std::move(submission));
+  } catch (...) {
+    placed = error_thrown("what was called to begin this turn");
+  }
+  if (!placed) ticket->settle(std::move(placed).error());
 }
 
 Task<Result<void>> Engine::Impl::place(SessionDeskPtr desk, SubmissionPtr submission) {
@@ -109,6 +114,7 @@ Task<Result<void>> Engine::Impl::place(SessionDeskPtr desk, SubmissionPtr submis
   if (desk->seat.closed() && submission->agent->spec.on_return == OnReturn::kReject) {
     co_return closed(desk->key);
   }
+  TERTULIA_CO_TRY(check_expected(*desk, *slot, *submission));
   if (slot->running) co_return place_on_busy(*slot, std::move(submission));
   TERTULIA_CO_TRY(check_lease(*slot));
   TERTULIA_CO_TRY_AS(const bool begun, was_begun(*slot, *submission));
@@ -128,6 +134,13 @@ Result<void> Engine::Impl::check_lease(BranchSlot& slot) const {
   slot.stale = true;
   return Error(ErrorCode::kTurnRunning,
                "branch '" + slot.seat.branch.id.text() + "' is busy in another process");
+}
+
+Result<void> Engine::Impl::check_expected(const SessionDesk& desk, const BranchSlot& slot,
+                                          const Submission& submission) {
+  if (!submission.expected) return {};
+  const Branch& now = slot.seat.branch;
+  return check_current(*submission.expected, now.created_at, now.transcript, desk.seat.revision());
 }
 
 // Whether the submission is one that was made before: then its ticket gets that turn.

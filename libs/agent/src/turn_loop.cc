@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "tertulia/store/thrown.h"
+#include "tertulia/base/done.h"
 #include "tertulia/tools/handed_back_tool.h"
 
 #include "hooks.h"

@@ -90,8 +90,10 @@ struct TurnWork {
   TurnWriter& writer;
   SessionKey key;
   BranchId branch;
-  // The committed messages before this turn.
+  // The committed messages before this turn, and what the model is shown of them where that is not all. Marks
+  // on the branch (pins, summaries) count its messages and do not concern a projection.
   Transcript transcript;
+  std::optional<Transcript> projected{};
   Revision revision{};
   Deadline deadline;
   std::optional<ForkOrigin> forked_from;

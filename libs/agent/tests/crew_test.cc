@@ -18,7 +18,7 @@ class Closed {
  public:
   explicit Closed(std::shared_ptr<Crew> crew) : crew_(std::move(crew)) {}
   ~Closed() {
-    if (crew_) crew_->close();
+    if (crew_) crew_->close(std::chrono::hours(1));
   }
   Closed(const Closed&) = delete;
   Closed& operator=(const Closed&) = delete;
@@ -192,7 +192,7 @@ TEST(Crew, DoesWhatWaitsBeforeItEndsAndNothingBehindIt) {
     ++done;
     release.count_down();
   });
-  crew->close();
+  crew->close(std::chrono::hours(1));
   EXPECT_EQ(done, 4);
   const auto held = std::make_shared<int>(0);
   crew->post_step([held] { ++*held; });
@@ -206,7 +206,7 @@ TEST(Crew, MayBeClosedByOneOfItsJobs) {
   std::latch closed(1);
   crew->post([&] {
         const std::shared_ptr<Crew> last = std::move(crew);
-        last->close();
+        last->close(std::chrono::hours(1));
         closed.count_down();
       })
       .value();

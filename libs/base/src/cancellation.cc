@@ -14,6 +14,16 @@ struct CancelToken::State {
 
   std::atomic<int> reason{kNone};
   std::stop_source source;
+  // Of a source inside of another.
+  CancelRegistration parent;
+
+  // The first reason counts.
+  bool cancel(CancelReason why) {
+    int none = kNone;
+    if (!reason.compare_exchange_strong(none, static_cast<int>(why), std::memory_order_acq_rel)) return false;
+    source.request_stop();
+    return true;
+  }
 };
 
 struct CancelRegistration::Callback {
@@ -76,15 +86,17 @@ CancelRegistration CancelToken::on_cancel(std::function<void(CancelReason)> call
 
 CancelSource::CancelSource() : token_(std::make_shared<CancelToken::State>()) {}
 
+CancelSource::CancelSource(const CancelToken& parent) : CancelSource() {
+  token_.state_->parent =
+      parent.on_cancel([weak = std::weak_ptr<CancelToken::State>(token_.state_)](CancelReason reason) {
+        if (const auto state = weak.lock()) state->cancel(reason);
+      });
+}
+
 bool CancelSource::cancel(CancelReason reason) {
   // A callback may drop the last source, so the state is held here.
   const std::shared_ptr<CancelToken::State> state = token_.state_;
-  int none = CancelToken::State::kNone;
-  if (!state->reason.compare_exchange_strong(none, static_cast<int>(reason), std::memory_order_acq_rel)) {
-    return false;
-  }
-  state->source.request_stop();
-  return true;
+  return state->cancel(reason);
 }
 
 }  // namespace tertulia

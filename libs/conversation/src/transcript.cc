@@ -90,6 +90,17 @@ void Transcript::append(const Turn& turn, Revision revision) {
   *this = std::move(grown);
 }
 
+Result<void> Transcript::try_append(const Turn& turn, Revision revision) {
+  if (!empty() && revision <= last_revision()) {
+    return Error(ErrorCode::kRevisionConflict, "a turn of revision " + std::to_string(number(revision)) +
+                                                   " cannot stand behind one of revision " +
+                                                   std::to_string(number(last_revision())))
+        .with("current", static_cast<std::int64_t>(number(last_revision())));
+  }
+  append(turn, revision);
+  return {};
+}
+
 // Adds as many of the messages as go into one chunk, and gives back the rest.
 std::span<const Message> Transcript::append_some(std::span<const Message> messages, Revision revision) {
   std::size_t count = room_in_tip(messages, revision);

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "tertulia/base/done.h"
 #include "tertulia/base/log.h"
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/base/uuid.h"
@@ -15,7 +16,6 @@
 #include "tertulia/memory/hybrid_index.h"
 #include "tertulia/memory/prompt.h"
 #include "tertulia/store/episode_store.h"
-#include "tertulia/store/thrown.h"
 
 #include "asked_pieces.h"
 #include "index_options.h"

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "tertulia/base/done.h"
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/memory/overlay.h"
-#include "tertulia/store/thrown.h"
 
 #include "memory_sources.h"
 

@@ -57,6 +57,7 @@ struct Apply {
       return std::find(drop.branches.begin(), drop.branches.end(), id) != drop.branches.end();
     };
     std::erase_if(image.branches, [&](const BranchHead& branch) { return goes(branch.id); });
+    std::erase_if(image.session.bindings, [&](const ThreadBinding& binding) { return goes(binding.branch); });
     std::erase_if(image.streams, [&](const auto& stream) { return goes(stream.first.branch); });
   }
   void operator()(const AddRecord& add) const { image.streams[add.record.stream] = add.record.number; }

@@ -73,8 +73,21 @@ StreamId journal_stream(const BranchId& branch) { return {.kind = RecordKind::kJ
 
 }  // namespace
 
-Branch branch_of(const BranchHead& head, const SessionId& session, std::span<const StoredTurn> turns) {
-  Branch branch{.id = head.id,
+Result<void> check_current(const Branch& branch, Time created_at, const Transcript& stored,
+                           Revision current) {
+  const std::size_t size = stored.size();
+  const bool same = branch.created_at == created_at && branch.transcript.size() == size &&
+                    (size == 0 || branch.transcript[size - 1].id() == stored[size - 1].id());
+  if (same) return {};
+  return Error(ErrorCode::kRevisionConflict,
+               "branch '" + branch.id.text() + "' is not what the store has: it has " +
+                   std::to_string(branch.transcript.size()) + " messages, and " + std::to_string(size) +
+                   " are stored; load it again")
+      .with("current", static_cast<std::int64_t>(number(current)));
+}
+
+Branch branch_of(const BranchHead& head, const SessionId& session) {
+  return Branch{.id = head.id,
                 .session = session,
                 .transcript = {},
                 .state = head.state,
@@ -84,9 +97,36 @@ Branch branch_of(const BranchHead& head, const SessionId& session, std::span<con
                 .tags = head.tags,
                 .created_at = head.created_at,
                 .last_activity = head.last_activity,
-                .extra = head.extra};
-  for (const StoredTurn& stored : turns) branch.transcript.append(stored.turn, stored.revision);
+                .extra = head.extra,
+                .stored = true};
+}
+
+Result<Branch> branch_of(const BranchHead& head, const SessionId& session,
+                         std::span<const StoredTurn> turns) {
+  Branch branch = branch_of(head, session);
+  TERTULIA_TRY(append_news(head, turns, branch.transcript));
   return branch;
+}
+
+TurnRange news_of(const BranchHead& head, const Transcript& transcript) {
+  return {.branch = head.id, .begin = transcript.size(), .end = head.message_count};
+}
+
+Result<void> append_news(const BranchHead& head, std::span<const StoredTurn> turns, Transcript& transcript) {
+  Transcript grown = transcript;
+  bool follows = true;
+  for (const StoredTurn& stored : turns) {
+    follows =
+        follows && stored.first_index == grown.size() && grown.try_append(stored.turn, stored.revision).ok();
+  }
+  if (!follows || grown.size() != head.message_count) {
+    return Error(ErrorCode::kRevisionConflict, "branch '" + head.id.text() +
+                                                   "' was changed while it was read, or is not the one that "
+                                                   "was read before; read it again")
+        .with("branch", head.id.text());
+  }
+  transcript = std::move(grown);
+  return {};
 }
 
 Result<Branch> load_branch(Store& store, const SessionKey& key, const BranchHead& head) {
@@ -292,7 +332,7 @@ Result<Revision> SessionStore::fork_branch(const SessionId& session, const Branc
         const std::vector<StoredTurn> turns,
         read_turns(store_, key_of(session), {.branch = parent, .begin = index, .end = index + 1}));
     Transcript around;
-    for (const StoredTurn& stored : turns) around.append(stored.turn, stored.revision);
+    for (const StoredTurn& stored : turns) TERTULIA_TRY(around.try_append(stored.turn, stored.revision));
     legal = !turns.empty() &&
             check_fork_point(around, static_cast<std::int64_t>(index - turns.front().first_index)).ok();
   }
@@ -307,6 +347,33 @@ Result<Revision> SessionStore::fork_branch(const SessionId& session, const Branc
                   .created_at = now,
                   .last_activity = now};
   return commit_changes(session, state.session.revision, {PutBranch{std::move(fork)}});
+}
+
+Result<Revision> SessionStore::put_fork(const Branch& fork) {
+  TERTULIA_TRY_AS(const SessionState state, load(store_, key_of(fork.session)));
+  const BranchHead* parent = fork.forked_from ? find(state, fork.forked_from->parent) : nullptr;
+  if (parent == nullptr) {
+    return Error(ErrorCode::kNoBranch,
+                 "branch '" + fork.id.text() + "' was forked from one that is not there");
+  }
+  if (find(state, fork.id) != nullptr) {
+    return Error(ErrorCode::kBranchExists, "the session has a branch '" + fork.id.text() + "' already");
+  }
+  const std::uint64_t last = fork.forked_from->at_index;
+  MessageId stored_last;
+  if (last < parent->message_count) {
+    TERTULIA_TRY_AS(
+        const std::vector<StoredTurn> turns,
+        read_turns(store_, key_of(fork.session), {.branch = parent->id, .begin = last, .end = last + 1}));
+    if (!turns.empty() && last - turns[0].first_index < turns[0].turn.messages().size())
+      stored_last = turns[0].turn.messages()[last - turns[0].first_index].id();
+  }
+  if (last >= fork.transcript.size() || fork.transcript[last].id() != stored_last) {
+    return differs(
+        fork, state.session.revision,
+        "message " + std::to_string(last) + " of '" + parent->id.text() + "' is not the one that is stored");
+  }
+  return commit_changes(fork.session, state.session.revision, {PutBranch{head_of(fork)}});
 }
 
 }  // namespace tertulia

@@ -60,6 +60,9 @@ class Speaking : public std::enable_shared_from_this<Speaking> {
                                  step.strand->executor()));
     } else {
       options.branch = step.threads->at(call_.node());
+      // The service's own thread has what it was given.
+      if (thread_ != ThreadKind::kService)
+        options.projection = call_.conversation().projection_for(call_.node(), thread_);
       options.idempotency_key = call_.key();
       options.on_busy = OnBusy::kQueue;
       run_.emplace(engine.run(speaker_.agent, std::move(input), step.key.session.text(), std::move(options)));
@@ -252,6 +255,10 @@ Node agent_node(AgentDefinitionPtr agent, AgentNodeOptions options) {
   node.kind = (options.review ? "reviewed agent " : "agent ") + agent->spec.id.text() + ", thread " +
               std::string(name_of(speaker.thread));
   node.speaker = std::move(speaker);
+  // What comes after its turn here decides by the turn itself, which is gone when a person has answered.
+  if (options.review && options.after)
+    node.problem =
+        "its answers cannot be reviewed here; ask before its tools run, or use a sequential workflow";
   auto shared = std::make_shared<const AgentNodeOptions>(std::move(options));
   node.body = [shared](NodeContext& context, const Done<void>& done) {
     const InfoAnswer* answer = context.answer();

@@ -11,32 +11,6 @@ namespace {
 
 // What a thread is told that has been given everything and is to speak all the same.
 constexpr std::string_view kContinue = "Continue.";
-// What the name before somebody's words costs, about.
-constexpr std::uint64_t kNameTokens = 3;
-
-bool is_by(const Message& message, const std::string& participant) {
-  return (message.role() == Role::kAssistant || message.role() == Role::kTool) &&
-         message.author() == participant;
-}
-
-// A copy of a message with some of it changed. The views of `draft` refer to `message`.
-MessageDraft draft_of(const Message& message) {
-  MessageDraft draft{.id = message.id(),
-                     .role = message.role(),
-                     .time = message.time(),
-                     .author = message.author(),
-                     .origin = message.origin(),
-                     .source = message.source(),
-                     .source_id = message.source_id(),
-                     .tokens = message.tokens(),
-                     .counted = message.counted(),
-                     .interrupted = message.interrupted(),
-                     .internal = message.internal(),
-                     .extra = message.extra()};
-  for (std::size_t i = 0; i < message.part_count(); ++i) draft.parts.push_back(message.part(i));
-  return draft;
-}
-
 // Appends messages as turns as small as can be, so that a budget cuts between any two of them.
 Result<void> append_all(const std::vector<Message>& messages, Transcript& transcript) {
   std::uint64_t revision = number(transcript.last_revision());
@@ -68,22 +42,6 @@ Result<std::vector<Message>> heard(const std::vector<Message>& messages, const s
 
 }  // namespace
 
-Result<std::optional<Message>> as_heard(const Message& message, const std::string& participant) {
-  if (message.role() == Role::kTool || message.role() == Role::kContext) return std::optional<Message>();
-  if (message.role() == Role::kUser || message.role() == Role::kSystem)
-    return std::optional<Message>(message);
-  if (is_by(message, participant)) return std::optional<Message>(message);
-  const std::string said = message.text_content();
-  if (said.empty()) return std::optional<Message>();
-  const std::string text = message.author().empty() ? said : std::string(message.author()) + ": " + said;
-  MessageDraft draft = draft_of(message);
-  draft.role = Role::kUser;
-  draft.tokens = Tokens{number(message.tokens()) + kNameTokens};
-  draft.parts = {Part::text_of(text)};
-  TERTULIA_TRY_AS(Message made, Message::make(draft));
-  return std::optional<Message>(std::move(made));
-}
-
 Result<BranchId> thread_branch(const BranchId& shared, const std::string& participant) {
   return BranchId::parse(shared.text() + "~" + participant);
 }
@@ -110,7 +68,11 @@ const ConversationManager::Profile& ConversationManager::profile(const std::stri
 
 ThreadBinding ConversationManager::resolve_thread(const std::string& participant) const {
   for (const ThreadBinding& binding : session_.bindings) {
-    if (binding.branch == shared_.id && binding.participant.text() == participant) return binding;
+    if (binding.branch != shared_.id || binding.participant.text() != participant) continue;
+    ThreadBinding known = binding;
+    // Nobody has been given what is not there.
+    known.applied = std::min<std::uint64_t>(known.applied, transcript().size());
+    return known;
   }
   ThreadBinding binding;
   binding.participant = ParticipantId::parse(participant).value_or({});
@@ -119,14 +81,6 @@ ThreadBinding ConversationManager::resolve_thread(const std::string& participant
 }
 
 namespace {
-
-// Whether a policy shows a message. A tool group is shown whole or not at all.
-bool shows(const ConversationPolicy& policy, const Message& message) {
-  if (message.internal() && !policy.show_internal) return false;
-  if (message.role() == Role::kTool || message.has_tool_calls())
-    return policy.admits(Role::kAssistant) && policy.admits(Role::kTool);
-  return policy.admits(message.role());
-}
 
 // Whether a policy shows all of the past, which then only grows.
 bool hears_all(const ConversationPolicy& policy) {
@@ -168,6 +122,13 @@ std::vector<Message> input_and_last(const Transcript& transcript, std::uint64_t 
 
 std::uint64_t ConversationManager::known_by(const std::string& participant) const {
   return std::max(resolve_thread(participant).applied, base_);
+}
+
+Projection ConversationManager::projection_for(const std::string& participant, ThreadKind thread) const {
+  Projection projection{.participant = participant, .policy = profile(participant).policy};
+  if (thread == ThreadKind::kFork) projection.shared = base_;
+  if (base_ > 0 && base_ <= transcript().size()) projection.before = transcript().revision_at(base_ - 1);
+  return projection;
 }
 
 Result<ConversationManager::Heard> ConversationManager::heard_up_to(const std::string& participant,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tertulia/base/id.h"
+#include "tertulia/base/nearest.h"
 #include "tertulia/store/commit_rules.h"
 #include "tertulia/store/inner_sessions.h"
 #include "tertulia/store/session_store.h"
@@ -49,6 +50,7 @@ Result<void> RunMachine::open() {
            .strand = &strand_};
   // It becomes part of names of branches, records and files.
   TERTULIA_TRY(check_id(facts_.run, "run"));
+  TERTULIA_TRY(check_names());
   if (plan_.how != RunPlan::How::kRun)
     key_ = plan_.key;
   else
@@ -62,6 +64,21 @@ Result<void> RunMachine::open() {
       return std::move(there).error();
   }
   return open_new();
+}
+
+// What is said about a participant must be about one that takes part.
+Result<void> RunMachine::check_names() const {
+  std::vector<std::string> speakers;
+  for (const Node& node : graph().nodes) {
+    if (node.speaker) speakers.push_back(node.id);
+  }
+  for (const auto& [name, policy] : plan_.options.policies) {
+    if (std::ranges::find(speakers, name) != speakers.end()) continue;
+    return Error(ErrorCode::kBadConfig, "policies: workflow '" + graph().name + "' has no participant '" +
+                                            name + "'" + did_you_mean(name, speakers))
+        .with("param", "policies");
+  }
+  return {};
 }
 
 // Which session is meant.
@@ -121,6 +138,17 @@ Result<SessionState> RunMachine::load_session(PendingCommit& entry) {
   return made;
 }
 
+bool RunMachine::is_of_this_run(const BranchHead& head, std::uint64_t messages) const {
+  return head.message_count >= messages && (!facts_.branch_made || *facts_.branch_made == head.created_at);
+}
+
+Error RunMachine::branch_gone() const {
+  return Error(ErrorCode::kNoBranch, "branch '" + facts_.branch.text() + "', which run " + facts_.run +
+                                         " is on, was deleted; the run cannot go on")
+      .with("run", facts_.run)
+      .with("branch", facts_.branch.text());
+}
+
 Result<void> RunMachine::load_branch(const SessionState& state, PendingCommit& entry) {
   const auto head = std::find_if(state.branches.begin(), state.branches.end(),
                                  [&](const BranchHead& one) { return one.id == facts_.branch; });
@@ -132,6 +160,8 @@ Result<void> RunMachine::load_branch(const SessionState& state, PendingCommit& e
                                        [&](const BranchHead& one) { return one.id == plan_.origin->parent; });
       if (parent == state.branches.end())
         return Error(ErrorCode::kNoBranch, "the branch to fork from is gone");
+      if (plan_.origin->at_index >= parent->message_count)
+        return Error(ErrorCode::kBadForkPoint, "the branch to fork from has become shorter");
       TERTULIA_TRY_AS(branch, tertulia::load_branch(*parts_->store(), key_, *parent));
       branch.transcript = branch.transcript.prefix(plan_.origin->at_index + 1);
       made.forked_from = plan_.origin;
@@ -139,12 +169,15 @@ Result<void> RunMachine::load_branch(const SessionState& state, PendingCommit& e
     }
     branch.id = facts_.branch;
     branch.session = key_.session;
+    branch.created_at = made.created_at;
+    facts_.branch_made = made.created_at;
     entry.branches.push_back(std::move(made));
   } else {
+    facts_.branch_made = head->created_at;
     known_ = parts_->conversations.take(key_, facts_.branch);
     if (known_ && !is_as_it_was(*known_, state.session, *head)) known_.reset();
     if (known_) {
-      branch = branch_of(*head, key_.session, {});
+      branch = branch_of(*head, key_.session);
       branch.transcript = known_->transcript();
     } else {
       TERTULIA_TRY_AS(branch, tertulia::load_branch(*parts_->store(), key_, *head));
@@ -317,13 +350,34 @@ Result<void> RunMachine::check_graph(const RunFacts& facts) const {
   return Error(ErrorCode::kBadGraph, std::move(sentence)).with("changes", std::move(changes));
 }
 
+Result<void> RunMachine::check_state(const RunState& state) const {
+  const auto unknown = [&](const std::string& node) {
+    return Error(ErrorCode::kBadGraph, "the checkpoint of run " + plan_.run + " names a node '" + node +
+                                           "', which workflow '" + graph().name + "' does not have");
+  };
+  for (const Delivery& delivery : state.inflight) {
+    if (graph().find(delivery.to) == nullptr) return unknown(delivery.to);
+  }
+  for (const InfoRequest& request : state.requests) {
+    if (graph().find(request.node) == nullptr) return unknown(request.node);
+  }
+  for (const auto& [edge, sources] : state.buffers) {
+    if (edge >= graph().edges.size() || sources.size() > graph().edges[edge].sources.size())
+      return unknown("edge " + std::to_string(edge));
+  }
+  return {};
+}
+
 // The first commit of a resumed run takes it away from whoever may still believe to have it.
 Result<void> RunMachine::open_resumed(Checkpoint checkpoint, std::uint64_t newest, std::uint64_t last_whole) {
   TERTULIA_TRY(check_graph(checkpoint.facts));
+  TERTULIA_TRY(check_state(checkpoint.state));
   facts_ = checkpoint.facts;
   TERTULIA_TRY(claim());
   PendingCommit entry;
   TERTULIA_TRY_AS(const SessionState state, load_session(entry));
+  const auto head = std::ranges::find(state.branches, facts_.branch, &BranchHead::id);
+  if (head == state.branches.end() || !is_of_this_run(*head, checkpoint.messages)) return branch_gone();
   TERTULIA_TRY(load_branch(state, entry));
   head_.state = std::move(checkpoint.state);
   head_.checkpoints = newest;
@@ -349,6 +403,7 @@ Result<void> RunMachine::open_resumed(Checkpoint checkpoint, std::uint64_t newes
 // A new run on a new branch, which has the messages and the threads as they were at the checkpoint.
 Result<void> RunMachine::open_fork(Checkpoint checkpoint) {
   TERTULIA_TRY(check_graph(checkpoint.facts));
+  TERTULIA_TRY(check_state(checkpoint.state));
   const std::string run = facts_.run;
   const BranchId parent = checkpoint.facts.branch;
   facts_ = checkpoint.facts;
@@ -364,10 +419,13 @@ Result<void> RunMachine::open_fork(Checkpoint checkpoint) {
   TERTULIA_TRY_AS(SessionState state, load_session(entry));
   const auto head = std::find_if(state.branches.begin(), state.branches.end(),
                                  [&](const BranchHead& one) { return one.id == parent; });
-  if (head == state.branches.end())
-    return Error(ErrorCode::kNoBranch, "branch '" + parent.text() + "' is gone");
+  if (head == state.branches.end() || !is_of_this_run(*head, checkpoint.messages)) {
+    return Error(ErrorCode::kNoBranch, "branch '" + parent.text() + "', which run " + plan_.run +
+                                           " is on, was deleted; it cannot be forked");
+  }
   TERTULIA_TRY_AS(Branch branch, tertulia::load_branch(*parts_->store(), key_, *head));
   BranchHead made = new_branch(facts_.branch, parts_->clock().now());
+  facts_.branch_made = branch.created_at = made.created_at;
   if (checkpoint.messages > 0)
     made.forked_from = ForkOrigin{.parent = parent, .at_index = checkpoint.messages - 1};
   entry.branches.push_back(std::move(made));

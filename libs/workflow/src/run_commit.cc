@@ -176,13 +176,15 @@ Result<void> RunMachine::catch_up() {
 
 // The session as it is stored now, with what others have written to the shared branch.
 Result<void> RunMachine::take_news(SessionState state, ConversationManager& conversation) {
+  const auto shared = std::ranges::find(state.branches, facts_.branch, &BranchHead::id);
+  if (shared == state.branches.end() || !is_of_this_run(*shared, conversation.transcript().size()))
+    return branch_gone();
+  if (shared->message_count > conversation.transcript().size()) {
+    const TurnRange news = news_of(*shared, conversation.transcript());
+    TERTULIA_TRY_AS(const std::vector<StoredTurn> turns, read_turns(*parts_->store(), key_, news));
+    TERTULIA_TRY(conversation.append_stored(*shared, turns));
+  }
   for (const BranchHead& head : state.branches) {
-    if (head.id == facts_.branch && head.message_count > conversation.transcript().size()) {
-      TERTULIA_TRY_AS(
-          const std::vector<StoredTurn> turns,
-          read_turns(*parts_->store(), key_, {.branch = head.id, .begin = conversation.transcript().size()}));
-      for (const StoredTurn& turn : turns) conversation.append_stored(turn.turn, turn.revision);
-    }
     for (const auto& [participant, branch] : threads_) {
       if (head.id == branch) thread_sizes_[participant] = head.message_count;
     }

@@ -90,6 +90,7 @@ class RunMachine : public std::enable_shared_from_this<RunMachine> {
   Result<void> open_stored();
   Result<void> open_resumed(Checkpoint checkpoint, std::uint64_t newest, std::uint64_t last_whole);
   Result<void> open_fork(Checkpoint checkpoint);
+  Result<void> check_names() const;
   Result<void> find_session();
   Result<void> add_agents();
   Result<void> claim();
@@ -97,6 +98,11 @@ class RunMachine : public std::enable_shared_from_this<RunMachine> {
   Result<SessionState> load_session(PendingCommit& entry);
   Result<void> load_branch(const SessionState& state, PendingCommit& entry);
   Result<void> check_graph(const RunFacts& facts) const;
+  // That a checkpoint names nothing that the graph does not have: it may have been changed behind our back.
+  Result<void> check_state(const RunState& state) const;
+  // Whether it is the branch that the run began on, with at least so many messages.
+  bool is_of_this_run(const BranchHead& head, std::uint64_t messages) const;
+  Error branch_gone() const;
   Result<std::optional<Turn>> input_turn();
   Result<Delivery> first_delivery() const;
   void take_part(PendingCommit& entry);

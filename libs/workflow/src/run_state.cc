@@ -231,6 +231,9 @@ void read_facts(JsonReader& in, RunFacts& facts) {
     facts.branch = *std::move(branch);
   else
     in.fail(branch.error());
+  facts.branch_made.reset();
+  if (in.optional("branch_made") != nullptr)
+    facts.branch_made = Time(Duration(in.required_int("branch_made", INT64_MIN, INT64_MAX)));
   facts.base = static_cast<std::uint64_t>(in.required_int("base", 0, INT64_MAX));
   facts.input = static_cast<std::uint64_t>(in.required_int("input", 0, INT64_MAX));
   facts.started_at = Time(Duration(in.required_int("started_at", INT64_MIN, INT64_MAX)));
@@ -259,6 +262,8 @@ void read_threads(JsonReader& in, std::vector<ThreadPlace>& threads) {
 void append_facts(JsonObject& form, const RunFacts& facts) {
   form.append("workflow", facts.workflow);
   form.append("branch", facts.branch.text());
+  if (facts.branch_made)
+    form.append("branch_made", std::int64_t{facts.branch_made->time_since_epoch().count()});
   form.append("base", facts.base);
   form.append("input", facts.input);
   form.append("started_at", std::int64_t{facts.started_at.time_since_epoch().count()});

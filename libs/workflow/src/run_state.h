@@ -65,6 +65,8 @@ struct RunFacts {
   std::string run;
   std::string workflow;
   BranchId branch;
+  // When that was made: another branch may get its name. Not known of runs of older versions.
+  std::optional<Time> branch_made{};
   std::uint64_t base = 0;
   std::uint64_t input = 0;
   Time started_at{};

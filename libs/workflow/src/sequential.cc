@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/nearest.h"
 #include "tertulia/workflow/conversation_manager.h"
 
 namespace tertulia {
@@ -43,6 +44,7 @@ Result<Workflow> SequentialBuilder::build() const {
   builder.add(entry).start(entry.id);
   std::string before = entry.id;
   std::vector<std::string> names;
+  std::vector<std::string> agents;
   for (const Participant& participant : participants_) {
     Node node = participant.node;
     if (participant.agent) {
@@ -53,6 +55,7 @@ Result<Workflow> SequentialBuilder::build() const {
       const bool named = std::find(reviewed_.begin(), reviewed_.end(), id) != reviewed_.end();
       if (review_ && (reviewed_.empty() || named)) options.review = true;
       node = agent_node(participant.agent, std::move(options));
+      agents.push_back(node.id);
     }
     builder.add(node).edge(before, node.id);
     before = node.id;
@@ -61,6 +64,17 @@ Result<Workflow> SequentialBuilder::build() const {
   if (names.empty()) {
     return Error(ErrorCode::kBadGraph, "workflow '" + name_ + "' has no participants")
         .with("problems", std::vector<std::string>{"it has no participants"});
+  }
+  // An approval that is asked for must not vanish by a typing error.
+  std::vector<std::string> problems;
+  for (const std::string& name : reviewed_) {
+    if (std::ranges::find(agents, name) != agents.end()) continue;
+    problems.push_back("it has no agent '" + name + "' whose answers could be reviewed" +
+                       did_you_mean(name, agents));
+  }
+  if (!problems.empty()) {
+    return Error(ErrorCode::kBadGraph, "workflow '" + name_ + "': " + problems.front())
+        .with("problems", std::move(problems));
   }
   builder.output_from({names.back()});
   names.pop_back();

@@ -46,6 +46,7 @@ class Problems {
         add("node " + quoted(node.id) + ": its id has more than 64 bytes");
       if (!seen.insert(node.id).second) add("there are two nodes " + quoted(node.id));
       if (!node.body) add("node " + quoted(node.id) + " does nothing: it has no body");
+      if (!node.problem.empty()) add("node " + quoted(node.id) + ": " + node.problem);
       if (node.internal && node.blocks) add("node " + quoted(node.id) + " is internal, and blocks");
     }
     if (graph_.start.empty()) {

@@ -158,6 +158,11 @@ Result<void> WorkflowEngine::answer(const SessionKey& key, const std::string& ru
                  "run " + run + " does not wait for an answer to '" + request + "', or has got one");
   };
   if (!asked) return none();
+  TERTULIA_TRY_AS(const SessionState state, load(*parts.store(), key));
+  if (std::ranges::find(state.branches, stored.branch, &BranchHead::id) == state.branches.end()) {
+    return Error(ErrorCode::kNoBranch, "branch '" + stored.branch.text() + "', which run " + run +
+                                           " is on, was deleted; the run cannot go on");
+  }
   Note answered{.key = key, .conditions = {}, .changes = {}};
   answered.changes.emplace_back(AddRecord{answer_record(run, request, answer, parts.clock().now())});
   Result<void> noted = note(*parts.store(), std::move(answered));

@@ -144,7 +144,8 @@ Result<SessionFiles::Plan> SessionFiles::plan_commit(const Commit& commit) {
       appends = true;
     } else if (const auto* drop = std::get_if<DropBranches>(&change)) {
       for (const BranchId& branch : drop->branches) plan.drop(branch, branches_.contains(branch));
-      changes_more = true;
+      // What the session says of them goes with them.
+      plan.writes_session = changes_more = true;
     } else if (const auto* add = std::get_if<AddRecord>(&change)) {
       plan_record(plan, *add);
     } else {

@@ -41,7 +41,8 @@ class Agent {
   Run run(Input input, RunOptions options = {}) const;
   // Behind the messages of `branch`, which gets those of the turn when its end is read. It is saved by
   // save_session_and_branch; by itself, and crash-safe, if the agent persists after each turn and the branch
-  // came from its store. The branch must outlive the Run.
+  // came from its store. kRevisionConflict if the store has other messages by now: load it again. A branch
+  // that was only made runs in memory until it is saved. The branch must outlive the Run.
   Run run(Input input, Branch& branch, RunOptions options = {}) const;
   // Loads, runs and saves; crash-safe. Several branches and none named is kAmbiguousBranch {branches}.
   Run run(Input input, std::string_view session, RunOptions options = {}) const;
@@ -51,13 +52,15 @@ class Agent {
   // Goes on with the interrupted turn of the branch.
   Run resume(std::string_view session, RunOptions options = {}) const;
 
-  // A new session with one branch, in memory only. Ids that are not given are made.
+  // A new session with one branch, in memory only until it is saved: what a store has under the same name is
+  // neither read nor written. Ids that are not given are made.
   Result<SessionAndBranch> create_session(std::string_view session = {}, std::string_view branch = {}) const;
   // From the store; made there if it is not found, which a damaged one never is.
   Result<SessionAndBranch> load_session_and_branch(std::string_view session,
                                                    std::string_view branch = {}) const;
-  Result<void> save_session_and_branch(Session& session, const Branch& branch) const;
-  // Keeps the messages 0..from_message_index. In the store too, if the branch is there.
+  Result<void> save_session_and_branch(Session& session, Branch& branch) const;
+  // Keeps the messages 0..from_message_index. In the store too, if the branch came from there:
+  // kRevisionConflict if it has other messages by now.
   Result<Branch> fork_branch(const Branch& source, std::string_view new_branch,
                              std::int64_t from_message_index) const;
   Result<std::vector<BranchId>> list_branches(std::string_view session) const;

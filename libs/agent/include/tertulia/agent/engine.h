@@ -44,6 +44,9 @@ struct EngineOptions {
   // Sessions that are kept in memory when nobody is in them, so that their next turn reads nothing.
   // Default: 1,000.
   std::size_t idle_sessions = 1'000;
+  // How long a tool is waited for that does not heed its cancel when the engine ends. Then its thread is left
+  // alone; `env` must outlive it. Default: 5 s.
+  Duration grace = std::chrono::seconds(5);
   // Turns that a crash left are finished when an agent is added that began them. Default: yes.
   bool recover = true;
 };
@@ -97,7 +100,7 @@ class Engine {
   Run run_on(const AgentDefinitionPtr& agent, Input input, Branch* branch, RunOptions options,
              std::shared_ptr<Executor> where = nullptr);
   // As run(), on the session and branch that `branch` came from; `branch` gets the turn's messages when its
-  // end is read from the Run. It must be as the store has it, and outlive the Run.
+  // end is read from the Run. It must be as the store has it, else kRevisionConflict, and outlive the Run.
   Run run_following(const AgentDefinitionPtr& agent, Input input, Branch& branch, RunOptions options);
 
   // Watches a turn from event `after` + 1 on, from 0 if none is given: running, parked, or the last one of

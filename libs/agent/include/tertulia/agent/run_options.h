@@ -12,6 +12,7 @@
 #include "tertulia/base/result.h"
 #include "tertulia/conversation/json_text.h"
 #include "tertulia/conversation/message.h"
+#include "tertulia/conversation/projection.h"
 #include "tertulia/model/language_model.h"
 
 namespace tertulia {
@@ -28,7 +29,9 @@ std::string_view name_of(OnBusy on_busy);
 // What becomes of a turn that a crash, a shutdown or an unreachable model has left unfinished, when a new
 // message comes.
 enum class OnInterrupted : std::uint8_t {
-  kFinish,   // it is finished first
+  kGoOn,     // it is tried once more, with the model that this message chooses, if it chooses one; if its
+             // model fails again it is set aside as by kAbandon, and this message has its turn
+  kFinish,   // it is finished first; while its model fails, this message is refused
   kAbandon,  // it is closed: its open calls get results that say so, what was said is kept, marked
              // interrupted
 };
@@ -53,6 +56,9 @@ struct RunOptions {
   std::string extra_instructions{};
   // What one model call may hold in all. None: as the agent's memory is configured.
   std::optional<Tokens> budget{};
+  // What of the branch's history the model is shown, if the branch is the thread of somebody who takes part
+  // in a conversation with others. None: all of it.
+  std::optional<Projection> projection{};
   // False: the model is shown no tools.
   bool tools = true;
   // For the whole turn. None: the agent's limit.
@@ -60,7 +66,7 @@ struct RunOptions {
   // The same key with the same message joins or returns the first turn; with another message, kKeyReuse.
   std::string idempotency_key{};
   OnBusy on_busy = OnBusy::kReject;
-  OnInterrupted on_interrupted = OnInterrupted::kFinish;
+  OnInterrupted on_interrupted = OnInterrupted::kGoOn;
   // False: nothing tells what the model is shown, of a turn that is not stored. One that is always does.
   bool receipts = true;
   // Deltas that wait to be read are joined.

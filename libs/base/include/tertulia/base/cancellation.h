@@ -75,6 +75,8 @@ class CancelToken {
 class CancelSource {
  public:
   CancelSource();
+  // One that is cancelled, at the latest, when `parent` is, for the same reason.
+  explicit CancelSource(const CancelToken& parent);
 
   CancelToken token() const { return token_; }
   // The first reason counts: true if it was this one. Returns after the callbacks have run.

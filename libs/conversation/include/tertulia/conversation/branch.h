@@ -33,6 +33,8 @@ struct Branch {
   Time last_activity{};
   // Fields of a newer minor version, as an object.
   JsonText extra;
+  // A store has it: it was loaded, or saved. One that was only made lives in memory. Not part of its JSON.
+  bool stored = false;
 };
 
 // The branch `id` that keeps the messages 0..at_index of `parent`, copying nothing. kBadForkPoint as

@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tertulia/base/result.h"
 #include "tertulia/conversation/message.h"
 #include "tertulia/conversation/revision.h"
 #include "tertulia/conversation/turn.h"
@@ -47,6 +48,9 @@ class Transcript {
   // Adds a turn that was committed as `revision`, which must be above every revision in here. If memory runs
   // out the transcript is as it was.
   void append(const Turn& turn, Revision revision);
+  // The same for a revision that comes from elsewhere, such as a store: kRevisionConflict {current} if it is
+  // not above every one in here.
+  Result<void> try_append(const Turn& turn, Revision revision);
 
   // `index` must be below size().
   const Message& operator[](std::size_t index) const;
@@ -75,8 +79,8 @@ class Transcript {
   // True if both share the same memory up to `count`: the proof that a fork copied nothing.
   bool shares_prefix_with(const Transcript& other, std::size_t count) const;
 
-  // Calls `visit(index, message)` for [begin, end) in order; faster than operator[] for ranges. A visit that
-  // returns false ends it.
+  // Calls `visit(index, message)` for [begin, end) in order, as far as there are messages; faster than
+  // operator[] for ranges. A visit that returns false ends it.
   template <class Visit>
   void for_each(std::size_t begin, std::size_t end, Visit&& visit) const;
 
@@ -116,6 +120,7 @@ class Transcript {
 
 template <class Visit>
 void Transcript::for_each(std::size_t begin, std::size_t end, Visit&& visit) const {
+  end = std::min(end, size_);
   while (begin < end) {
     const std::span<const Slot> run = run_at(begin);
     for (const Slot& slot : run.first(std::min(run.size(), end - begin))) {

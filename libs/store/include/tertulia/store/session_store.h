@@ -71,6 +71,9 @@ class SessionStore {
   // A new branch that keeps the messages 0..at_index of `parent`, copying nothing. kBadForkPoint {nearest}.
   Result<Revision> fork_branch(const SessionId& session, const BranchId& parent, std::int64_t at_index,
                                const BranchId& id);
+  // The same for a fork that was made in memory, of a branch that is stored. kRevisionConflict {current} if
+  // the store has other messages there.
+  Result<Revision> put_fork(const Branch& fork);
 
  private:
   SessionKey key_of(const SessionId& session) const;
@@ -84,8 +87,19 @@ class SessionStore {
   OwnerId owner_;
 };
 
-// A branch from its head and its turns.
-Branch branch_of(const BranchHead& head, const SessionId& session, std::span<const StoredTurn> turns);
+// Whether `branch` is what the store has under its name: made at the same time, with the same messages.
+// kRevisionConflict {current} if it is another one, older or newer.
+Result<void> check_current(const Branch& branch, Time created_at, const Transcript& stored, Revision current);
+// A branch from its head, without its messages.
+Branch branch_of(const BranchHead& head, const SessionId& session);
+// With its turns, which must be all that the head counts: read with TurnRange::end = head.message_count, so
+// that both are of one revision. kRevisionConflict if they are not; then it is to be read again.
+Result<Branch> branch_of(const BranchHead& head, const SessionId& session, std::span<const StoredTurn> turns);
+// The messages that a branch has gained since `transcript` was read, up to what `head` counts; nothing beyond
+// it, which belongs to a later revision.
+TurnRange news_of(const BranchHead& head, const Transcript& transcript);
+// Appends them. kRevisionConflict if they do not follow: the branch is another one than was read.
+Result<void> append_news(const BranchHead& head, std::span<const StoredTurn> turns, Transcript& transcript);
 Result<Branch> load_branch(Store& store, const SessionKey& key, const BranchHead& head);
 
 }  // namespace tertulia

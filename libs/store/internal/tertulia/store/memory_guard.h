@@ -4,12 +4,9 @@
 
 #include <new>
 
-#include "tertulia/base/result.h"
+#include "tertulia/base/done.h"
 
 namespace tertulia {
-
-// Made when the program starts, because there is no memory for it when it is needed.
-const Error& out_of_memory();
 
 // What `call` gives; kStorageFull if it runs out of memory. `call` must leave everything as it was then.
 template <class T, class Call>

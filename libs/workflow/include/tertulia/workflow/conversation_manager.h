@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,11 @@
 #include "tertulia/base/result.h"
 #include "tertulia/conversation/branch.h"
 #include "tertulia/conversation/policy.h"
+#include "tertulia/conversation/projection.h"
 #include "tertulia/conversation/session.h"
 #include "tertulia/conversation/thread_binding.h"
 #include "tertulia/conversation/view.h"
+#include "tertulia/store/session_store.h"
 #include "tertulia/workflow/node.h"
 
 namespace tertulia {
@@ -69,6 +72,8 @@ class ConversationManager {
   // where nobody keeps the thread.
   Result<ConversationView> view_for(const std::string& participant,
                                     ThreadKind thread = ThreadKind::kShared) const;
+  // What of the branch that keeps its thread a participant is shown, by its policy.
+  Projection projection_for(const std::string& participant, ThreadKind thread) const;
   // Where a participant stands; one that knows nothing if it has not been here.
   ThreadBinding resolve_thread(const std::string& participant) const;
   // Gives a thread that a service keeps what it lacks through the hook, and takes that out of the view.
@@ -93,7 +98,10 @@ class ConversationManager {
     session_.revision = revision;
     session_.last_activity = time;
   }
-  void append_stored(const Turn& turn, Revision revision) { shared_.transcript.append(turn, revision); }
+  // What others have written to the shared branch, up to its head.
+  Result<void> append_stored(const BranchHead& head, std::span<const StoredTurn> turns) {
+    return append_news(head, turns, shared_.transcript);
+  }
   void attach(const std::vector<Attachment>& attachments);
   // Says who takes part. True if that is news.
   bool ensure_participant(Participant participant);
@@ -121,10 +129,6 @@ class ConversationManager {
   std::uint64_t input_ = 0;
   std::map<std::string, Profile, std::less<>> profiles_;
 };
-
-// What others are shown of a message: of role user, with the name of its author before the text. Nothing if
-// it has no words.
-Result<std::optional<Message>> as_heard(const Message& message, const std::string& participant);
 
 // The branch that holds the thread of a participant of `shared`.
 Result<BranchId> thread_branch(const BranchId& shared, const std::string& participant);

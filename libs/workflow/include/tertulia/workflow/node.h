@@ -157,6 +157,8 @@ struct Node {
   std::string kind = "function";
   // Set if it speaks in the conversation.
   std::optional<Speaker> speaker{};
+  // Why it can be part of no workflow; build() says so. Empty: it can.
+  std::string problem{};
   // The workflow that it runs, if it is one; for drawings.
   std::shared_ptr<const Workflow> inner{};
 };
