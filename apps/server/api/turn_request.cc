@@ -200,9 +200,9 @@ Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
   std::string on_interrupted = "go_on";
   const Json* message = nullptr;
   std::string model;
-  // A turn that goes on keeps the model that it was begun with.
+  // A turn that goes on keeps the model that it was begun with, unless another is chosen for it.
+  model = in.string_or("model", {});
   if (place != TurnPlace::kResuming) {
-    model = in.string_or("model", {});
     message = in.optional("message");
     on_interrupted = in.string_or("on_interrupted", on_interrupted);
     if (place == TurnPlace::kFree) on_busy = in.string_or("on_busy", on_busy);

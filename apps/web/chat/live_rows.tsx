@@ -2,7 +2,7 @@
 import { Icon } from '../shared/icons.tsx';
 import { Answer } from './answer.tsx';
 import { SentFiles } from './attachments.tsx';
-import type { Conversation, Exchange } from './state/conversation.ts';
+import { wasBegun, type Conversation, type Exchange } from './state/conversation.ts';
 import { draftOf, setDraft } from './state/draft.ts';
 import { trying } from './state/place.ts';
 import { sentence } from '../shared/words.ts';
@@ -44,7 +44,7 @@ export function LiveAnswer({ here, exchange }: { here: Conversation; exchange: E
 
 function Problem({ here, exchange }: { here: Conversation; exchange: Exchange }) {
   const problem = exchange.problem!;
-  const begun = exchange.turn.turn !== undefined || problem.facts['turn'] !== undefined;
+  const begun = wasBegun(exchange);
   const giveUp = () => {
     here.dismiss(exchange.key);
     if (!draftOf(here.id)) setDraft(here.id, exchange.said);
@@ -54,6 +54,12 @@ function Problem({ here, exchange }: { here: Conversation; exchange: Exchange })
       <Icon name="warning" />
       <div>
         <p>{sentence(problem.message)}</p>
+        {begun && (
+          <p class="problem-hint">
+            Try again with the model chosen below, or write on: your next message tries this one once more, and leaves it without an
+            answer if that fails too.
+          </p>
+        )}
         <p class="problem-actions">
           <button type="button" class="solid" onClick={() => trying(here.again(exchange))}>
             Try again

@@ -4,9 +4,8 @@
 #include <exception>
 
 #include "tertulia/base/check.h"
-#include "tertulia/base/done.h"
 #include "tertulia/base/last_act.h"
-#include "tertulia/base/log.h"
+#include "tertulia/base/run_safely.h"
 
 namespace tertulia {
 namespace {
@@ -90,12 +89,7 @@ bool Crew::add_thread() {
 void Crew::run(Place& place) {
   here = &place;
   while (take(place)) {
-    try {
-      place.work->run();
-    } catch (...) {
-      Log().component("agent").error("a thread of the engine has caught an exception",
-                                     {{"what", error_thrown("its work").message()}});
-    }
+    run_safely("a step or job of an engine", [&] { place.work->run(); });
     // Before it counts as done: what it holds may have to do with the engine.
     place.work = nullptr;
   }

@@ -167,15 +167,14 @@ void EventLog::take_back() {
 Event EventLog::numbered(Event event) {
   MutexLock lock(mutex_);
   number(event);
-  --next_;
   return event;
 }
 
 void EventLog::add_saved(Event event) {
   MutexLock lock(mutex_);
-  TERTULIA_CHECK(saved_ == entries_.size(), "an event is stored before those that came before it");
-  next_ = event.number + 1;
-  entries_.push_back({std::move(event), {}});
+  // Before what was told meanwhile, such as a question of a server whose call is over: that is not stored.
+  next_ = std::max(next_, event.number + 1);
+  entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(saved_), {std::move(event), {}});
   ++saved_;
 }
 

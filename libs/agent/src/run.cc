@@ -146,7 +146,11 @@ Result<TurnOutcome> Run::Impl::result() {
 Result<void> Run::Impl::apply(const Result<TurnOutcome>& outcome) {
   if (branch_ == nullptr || applied_ || !outcome) return {};
   applied_ = true;
-  TERTULIA_TRY_AS(const Turn turn, Turn::from_messages(outcome->turn, outcome->messages));
+  // The turn of an earlier Run, by its key or because both steered it: the branch has it.
+  const std::size_t size = branch_->transcript.size();
+  const std::vector<Message>& messages = outcome->messages;
+  if (size > 0 && !messages.empty() && branch_->transcript[size - 1].id() == messages.back().id()) return {};
+  TERTULIA_TRY_AS(const Turn turn, Turn::from_messages(outcome->turn, messages));
   if (Result<void> grown = branch_->transcript.try_append(turn, outcome->revision); !grown) {
     return std::move(grown).error().in("the Branch was changed while its turn ran; load it again");
   }

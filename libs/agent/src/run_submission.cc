@@ -58,9 +58,10 @@ void record_done(TurnWork& work, const ToolSetPtr& tools, const Message& respons
     const Part part = response.part(i);
     if (part.kind != PartKind::kToolCall) continue;
     PlannedCall call = planned_call(tools, part, number);
-    const Message& result = results[number - first];
-    ++number;
-    if (!result.valid()) continue;
+    const std::size_t place = number++ - first;
+    // One message may hold the results of several calls.
+    if (place >= results.size() || !results[place].valid() || results[place].role() != Role::kTool) continue;
+    const Message& result = results[place];
     call.called_at = result.time();
     record_call(work, call, std::string(result.part(0).text), result.part(0).outcome);
     work.tool_records.back().duration = Duration::zero();
@@ -147,11 +148,10 @@ JournalEntry::Step start_note(const Submission& submission, std::vector<Message>
 // Which model goes on with a turn that was interrupted: the one that is chosen now, by the message that comes
 // or by whom it is sent to; else the one that the turn began with.
 void choose_model(const Submission& asked, Submission& unfinished) {
-  if (asked.input.empty()) return;
   unfinished.options.model = asked.options.model;
   if (asked.options.model || !asked.options.model_name.empty()) {
     unfinished.options.model_name = asked.options.model_name;
-  } else if (asked.agent->spec.id != unfinished.agent->spec.id) {
+  } else if (!asked.input.empty() && asked.agent->spec.id != unfinished.agent->spec.id) {
     unfinished.options.model = asked.agent->model;
     unfinished.options.model_name = asked.agent->model_name;
   }
@@ -250,7 +250,14 @@ Task<Result<OutcomePtr>> Engine::Impl::run_both(SessionDesk& desk, BranchSlot& s
 Task<Result<OutcomePtr>> Engine::Impl::run_once(SessionDesk& desk, BranchSlot& slot,
                                                 const Submission& submission, const LiveTurnPtr& live) {
   TERTULIA_CO_TRY(check_expected(desk, slot, submission));
-  if (submission.input.empty()) co_return co_await finish_unfinished(desk, slot, submission, live);
+  if (submission.input.empty()) {
+    if (!slot.unfinished) {
+      co_return Error(ErrorCode::kNothingToResume, "the interrupted turn of branch '" +
+                                                       slot.seat.branch.id.text() + "' in session '" +
+                                                       desk.key.session.text() + "' was finished elsewhere");
+    }
+    co_return co_await finish_unfinished(desk, slot, submission, live);
+  }
   std::vector<Event> told;
   if (slot.unfinished) TERTULIA_CO_TRY(co_await settle_unfinished(desk, slot, submission, told));
   co_return co_await run_fresh(desk, slot, submission, live, std::move(told));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tertulia/base/run_safely.h"
+
 namespace tertulia {
 
 namespace {
@@ -85,7 +87,7 @@ void Timers::work() {
       call = std::move(calls_.begin()->second);
       calls_.erase(calls_.begin());
     }
-    call();
+    run_safely("a timer", call);
   }
 }
 

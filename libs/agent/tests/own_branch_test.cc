@@ -93,5 +93,28 @@ TEST_F(OwnBranchTest, AForkOfOneThatWasOnlyMadeIsInMemory) {
   EXPECT_THAT(agent.list_branches("s").value(), ElementsAre(main_branch()));
 }
 
+TEST_F(OwnBranchTest, TheSameKeyTwiceIsTheSameTurnOnce) {
+  answers({"One."});
+  const Agent agent = make_agent();
+  Branch branch = agent.load_session_and_branch("s").value().branch;
+  const RunOptions keyed{.idempotency_key = "k"};
+  EXPECT_EQ(agent.run("First", branch, keyed).result().value().text, "One.");
+  Branch other = agent.load_session_and_branch("s").value().branch;
+  EXPECT_EQ(agent.run("First", other, keyed).result().value().text, "One.");
+  EXPECT_EQ(other.transcript.size(), 2U);
+}
+
+TEST_F(OwnBranchTest, AResumeOfWhatWasFinishedElsewhereIsAnError) {
+  model->add(ModelStep().fail(ErrorCode::kModelUnavailable, "away"));
+  const Agent agent = make_agent();
+  EXPECT_EQ(code_of(agent.run("First", "s")), ErrorCode::kModelUnavailable);
+  // Nobody tells the engine.
+  SessionStore sessions(*store, real_env().clock());
+  const SessionId id = SessionId::parse("s").value();
+  ASSERT_TRUE(sessions.delete_session(id).value());
+  sessions.load_session_and_branch(id, std::nullopt).value();
+  EXPECT_EQ(code_of(agent.resume("s")), ErrorCode::kNothingToResume);
+}
+
 }  // namespace own_branch_test
 }  // namespace tertulia

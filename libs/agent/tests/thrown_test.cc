@@ -183,5 +183,76 @@ TEST_F(ThrownTest, AMemoryWhosePartsThrowWhenASessionEndsDoesWithoutThem) {
   EXPECT_EQ(load(*store, key).value().session.status, SessionStatus::kClosed);
 }
 
+// A store that throws at the n-th call.
+class ThrowingStore final : public Store {
+ public:
+  explicit ThrowingStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  // Calls that come before the one that throws.
+  std::atomic<int> before = 1'000'000;
+
+  void commit(Commit commit, Done<Revision> done) override {
+    count();
+    store_->commit(std::move(commit), std::move(done));
+  }
+  void note(Note note, Done<void> done) override {
+    count();
+    store_->note(std::move(note), std::move(done));
+  }
+  void load(SessionKey key, Done<SessionState> done) override {
+    count();
+    store_->load(std::move(key), std::move(done));
+  }
+  void read_turns(SessionKey key, TurnRange range, Done<std::vector<StoredTurn>> done) override {
+    count();
+    store_->read_turns(std::move(key), std::move(range), std::move(done));
+  }
+  void read_records(RecordQuery query, Done<RecordPage> done) override {
+    count();
+    store_->read_records(std::move(query), std::move(done));
+  }
+  void list(SessionQuery query, Done<SessionPage> done) override {
+    count();
+    store_->list(std::move(query), std::move(done));
+  }
+  void erase(EraseScope scope, Done<EraseReport> done) override {
+    count();
+    store_->erase(std::move(scope), std::move(done));
+  }
+  void verify(Done<VerifyReport> done) override { store_->verify(std::move(done)); }
+
+ private:
+  void count() {
+    if (before-- == 0) throw std::runtime_error("the backend is away");
+  }
+  std::shared_ptr<Store> store_;
+};
+
+TEST_F(ThrownTest, AStoreMayThrowAtAnyCall) {
+  bool through = false;
+  for (int call = 0; call < 100 && !through; ++call) {
+    const auto script = scripted_model();
+    script->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+    script->add(ModelStep().say("Three."));
+    const auto faulty = std::make_shared<ThrowingStore>(open_memory_store());
+    AgentBuilder made;
+    const Agent agent =
+        made.with_model(script, "script").with_session_store(faulty).with_tool(add_tool()).build().value();
+    // Behind what the engine itself looks for when it begins.
+    ASSERT_TRUE(agent.engine()->interrupted());
+    faulty->before = call;
+    const auto outcome = agent.run("Add", "s").result();
+    through = faulty->before >= 0;
+    EXPECT_EQ(outcome.ok(), through) << "call " << call;
+    faulty->before = 1'000'000;
+    // Whatever became of it, the next one is answered.
+    const auto fine = scripted_model();
+    fine->add(ModelStep().say("Fine."));
+    const auto next =
+        agent.run("Next", "s", {.model = fine, .on_interrupted = OnInterrupted::kAbandon}).result();
+    EXPECT_TRUE(next.ok()) << "call " << call << ": " << next.error().message();
+  }
+  EXPECT_TRUE(through);
+}
+
 }  // namespace thrown_test
 }  // namespace tertulia

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "tertulia/base/run_safely.h"
+
 namespace tertulia {
 
 // std::stop_source has the hard part: each callback once, and a registration that waits for a running one.
@@ -33,7 +35,9 @@ struct CancelRegistration::Callback {
         registered(state->source.get_token(), [this] {
           // Held here, because the call may destroy this object.
           const auto held = call;
-          (*held)(static_cast<CancelReason>(state->reason.load(std::memory_order_acquire)));
+          const auto reason = static_cast<CancelReason>(state->reason.load(std::memory_order_acquire));
+          // std::stop_source may not be left by an exception.
+          run_safely("a callback of a cancellation", [&] { (*held)(reason); });
         }) {}
 
   std::shared_ptr<CancelToken::State> state;

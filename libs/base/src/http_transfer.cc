@@ -9,8 +9,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "tertulia/base/done.h"
 #include "tertulia/base/env.h"
 #include "tertulia/base/printable.h"
+#include "tertulia/base/run_safely.h"
 
 namespace tertulia {
 namespace {
@@ -233,7 +235,18 @@ void HttpTransfer::end(HttpEnd end) {
   // Nobody may cancel it any more, and nothing is called after this.
   registration_ = {};
   const auto on_end = std::exchange(handlers_.on_end, nullptr);
-  if (on_end) on_end(std::move(end));
+  if (on_end) run_safely("whoever waits for an answer over HTTP", [&] { on_end(std::move(end)); });
+}
+
+// libcurl knows no exceptions: one ends the transfer.
+template <class Take>
+bool HttpTransfer::guarded(Take take) noexcept {
+  try {
+    return take();
+  } catch (...) {
+    const Error error = error_thrown("whoever listens to " + host());
+    return stop({.how = HttpEnd::How::kStopped, .sentence = error.message(), .error = error});
+  }
 }
 
 int HttpTransfer::on_connected(void* self, char*, char*, int, int) {
@@ -251,12 +264,12 @@ int HttpTransfer::on_connected(void* self, char*, char*, int, int) {
 
 std::size_t HttpTransfer::on_header(char* bytes, std::size_t one, std::size_t size, void* self) {
   auto& transfer = *static_cast<HttpTransfer*>(self);
-  return transfer.take_header({bytes, one * size}) ? one * size : 0;
+  return transfer.guarded([&] { return transfer.take_header({bytes, one * size}); }) ? one * size : 0;
 }
 
 std::size_t HttpTransfer::on_body(char* bytes, std::size_t one, std::size_t size, void* self) {
   auto& transfer = *static_cast<HttpTransfer*>(self);
-  return transfer.take_body({bytes, one * size}) ? one * size : 0;
+  return transfer.guarded([&] { return transfer.take_body({bytes, one * size}); }) ? one * size : 0;
 }
 
 bool HttpTransfer::stop(HttpEnd end) {

@@ -52,6 +52,8 @@ class HttpTransfer {
   bool take_header(std::string_view line);
   bool take_body(std::string_view bytes);
   bool stop(HttpEnd end);
+  template <class Take>
+  bool guarded(Take take) noexcept;
   bool finish_head();
   void linger();
   void add_headers();

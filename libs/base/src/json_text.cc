@@ -51,7 +51,10 @@ void append_number(std::string& out, Number value) {
 }
 
 void append_double(std::string& out, double value) {
-  TERTULIA_CHECK(std::isfinite(value), "JSON has no way to write a number that is not finite");
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
   const std::size_t start = out.size();
   append_number(out, value);
   // A double stays a double when it is read again.

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -185,6 +186,14 @@ TEST(JsonReader, RefusesWhatIsNoObject) {
   JsonReader in(value, "session");
   EXPECT_EQ(in.string_or("a", "b"), "b");
   EXPECT_EQ(in.finish().error().message(), "session: expected an object, got array.");
+}
+
+TEST(Json, WritesANumberThatIsNotFiniteAsNull) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const double value : {infinite, -infinite, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_TRUE(Json(value).is_null());
+    EXPECT_EQ(to_text(Json(JsonArray{Json(value)})), "[null]");
+  }
 }
 
 }  // namespace json_test

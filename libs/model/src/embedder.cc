@@ -1,6 +1,7 @@
 #include "tertulia/model/embedder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,21 @@ void ask_embedder(Embedder& embedder, EmbedCall call, Done<std::vector<Vector>> 
   }
 }
 
+// One vector for each text, of numbers: an embedder may be anybody's.
+Result<void> check_vectors(const std::vector<Vector>& vectors, std::size_t texts) {
+  if (vectors.size() != texts) {
+    return Error(ErrorCode::kBadStream, "the embedder gave " + std::to_string(vectors.size()) +
+                                            " vectors for " + std::to_string(texts) + " texts");
+  }
+  for (const Vector& vector : vectors) {
+    for (const float number : vector) {
+      if (!std::isfinite(number))
+        return Error(ErrorCode::kBadStream, "the embedder gave a vector with a number that is not finite");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<Vector>> embed(Embedder& embedder, EmbedCall call) {
@@ -37,6 +53,7 @@ Result<std::vector<Vector>> embed(Embedder& embedder, EmbedCall call) {
     TERTULIA_TRY_AS(std::vector<Vector> vectors, wait<std::vector<Vector>>([&](auto done) {
                       ask_embedder(embedder, std::move(part), std::move(done));
                     }));
+    TERTULIA_TRY(check_vectors(vectors, end - from));
     std::move(vectors.begin(), vectors.end(), std::back_inserter(all));
   }
   return all;
@@ -107,6 +124,8 @@ class CachedEmbedder final : public Embedder {
                                        missing = std::move(missing), hashes = std::move(hashes),
                                        done = std::move(done)](Result<std::vector<Vector>> fresh) mutable {
       if (!fresh) return done(std::move(fresh).error());
+      if (Result<void> right = check_vectors(*fresh, missing.size()); !right)
+        return done(std::move(right).error());
       for (std::size_t i = 0; i < missing.size(); ++i) {
         cache->put(hashes[i], (*fresh)[i]);
         vectors[missing[i]] = std::move((*fresh)[i]);

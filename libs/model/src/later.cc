@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tertulia/base/env.h"
+#include "tertulia/base/run_safely.h"
 #include "tertulia/base/thread_annotations.h"
 
 namespace tertulia {
@@ -23,7 +24,7 @@ class Timers {
  private:
   [[noreturn]] void run() {
     while (true) {
-      for (const auto& job : due_jobs()) job();
+      for (const auto& job : due_jobs()) run_safely("what was to be done later", job);
     }
   }
 

@@ -63,8 +63,11 @@ class OfflineModel final : public LanguageModel {
         reading, tools,
         {.tool_choice = request.options.tool_choice, .parallel = request.options.parallel_tool_calls},
         options_);
-    if (!request.options.answer_schema.empty() && reply.calls.empty())
-      reply.text = to_text(offline::value_for_schema(request.options.answer_schema.value(), reply.text));
+    if (!request.options.answer_schema.empty() && reply.calls.empty()) {
+      TERTULIA_TRY_AS(const Json value,
+                      offline::value_for_schema(request.options.answer_schema.value(), reply.text));
+      reply.text = to_text(value);
+    }
 
     ModelResponse response{.model = request.model.empty() ? "offline" : request.model};
     TERTULIA_TRY(reply.calls.empty() ? say(call, std::move(reply.text), response)

@@ -395,5 +395,21 @@ TEST_F(OfflineModelTest, SaysWhatItWasGivenAndQuotesFilesThatAreText) {
       "six.\"");
 }
 
+TEST_F(OfflineModelTest, ASchemaThatAsksForTooMuchIsRefusedAndOneBeyondAllNumbersIsNot) {
+  const auto answer = [&](const char* schema) {
+    ModelRequest request{.view = view_of({message_of(Role::kUser, {Part::text_of("Go")})})};
+    request.options.answer_schema = JsonText::parse(schema).value();
+    return respond(*model_, {.request = request});
+  };
+  EXPECT_EQ(text_of(answer(R"({"type":"number","minimum":1e300,"multipleOf":1e-300})").value()), "1e+300");
+  for (
+      const char* schema :
+      {R"({"type":"array","minItems":100,"items":{"type":"array","minItems":100,"items":{"type":"array","minItems":100}}})",
+       R"({"type":"object","required":["a","b","c","d"],"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"},"c":{"$ref":"#"},"d":{"$ref":"#"}}})",
+       R"({"type":"array","minItems":100,"items":{"type":"string","minLength":1000000}})"}) {
+    EXPECT_EQ(answer(schema).error().code(), ErrorCode::kTooLarge) << schema;
+  }
+}
+
 }  // namespace offline_model_test
 }  // namespace tertulia

@@ -6,6 +6,7 @@
 
 #include "tertulia/base/bounded_queue.h"
 #include "tertulia/base/check.h"
+#include "tertulia/base/run_safely.h"
 #include "tertulia/store/memory_guard.h"
 #include "tertulia/store/session_hold.h"
 
@@ -34,7 +35,7 @@ class Workers {
 
  private:
   void work() {
-    while (std::optional<Job> job = queue_.next()) (*job)();
+    while (std::optional<Job> job = queue_.next()) run_safely("a completion of a store", *job);
   }
 
   BoundedQueue<Job> queue_;

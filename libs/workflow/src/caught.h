@@ -1,10 +1,9 @@
 // Calling code that is not ours.
 #pragma once
 
-#include <exception>
 #include <string>
 
-#include "tertulia/base/result.h"
+#include "tertulia/base/done.h"
 
 namespace tertulia {
 
@@ -13,10 +12,8 @@ template <class Work>
 Result<void> caught(const std::string& who, Work&& work) {
   try {
     return work();
-  } catch (const std::exception& thrown) {
-    return Error(ErrorCode::kToolFailed, who + " threw an exception: " + std::string(thrown.what()));
   } catch (...) {
-    return Error(ErrorCode::kToolFailed, who + " threw something");
+    return error_thrown(who);
   }
 }
 

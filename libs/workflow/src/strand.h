@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tertulia/base/executor.h"
+#include "tertulia/base/run_safely.h"
 #include "tertulia/base/thread_annotations.h"
 
 namespace tertulia {
@@ -59,7 +60,7 @@ class Strand {
         job = std::move(state.jobs.front());
         state.jobs.pop_front();
       }
-      job();
+      run_safely("a step of a workflow", job);
     }
   }
 

@@ -34,6 +34,10 @@ export interface Exchange {
   problem?: TertuliaError;
 }
 
+// The server has begun its turn: it is kept, whatever became of it.
+export const wasBegun = (exchange: Exchange): boolean =>
+  exchange.turn.turn !== undefined || exchange.problem?.facts['turn'] !== undefined;
+
 // Screens are drawn this often while an answer streams. A reader cannot tell it from more.
 const kFrame = 40;
 const kPage = 60;
@@ -207,7 +211,8 @@ export class Conversation {
     }
     const fresh = this.change(key, { turn: newTurn(), problem: undefined });
     if (!fresh) return;
-    await this.follow(fresh, server.resume(this.id, { branch: this.branch }, this.streamOptions(fresh)));
+    const chosen = model ?? chosenModel(this.id, this.session.value);
+    await this.follow(fresh, server.resume(this.id, { branch: this.branch, ...(chosen && { model: chosen }) }, this.streamOptions(fresh)));
   }
 
   async cancel(): Promise<void> {
@@ -326,6 +331,8 @@ export class Conversation {
       this.take(page.messages);
       this.takeSession(session);
       this.dismiss(key);
+      // What had failed before it was tried once more, and is in the history with or without an answer.
+      this.live.value = this.live.value.filter((other) => !other.problem || !wasBegun(other));
     });
     tellOtherTabs({ session: this.id });
   }

@@ -13,6 +13,9 @@ namespace tertulia::offline {
 namespace {
 
 constexpr int kDeepest = 24;
+// Of the whole answer. A schema of a few lines may ask for more than there is memory.
+constexpr std::size_t kMostValues = 10'000;
+constexpr std::size_t kMostBytes = 4U << 20U;
 
 std::optional<double> number_at(const JsonObject& schema, std::string_view key) {
   const Json* value = schema.find(key);
@@ -22,20 +25,29 @@ std::optional<double> number_at(const JsonObject& schema, std::string_view key) 
   return std::nullopt;
 }
 
+// The first multiple of `step` from `number` on; `number` itself where that is beyond all numbers.
+double multiple_of(double number, double step) {
+  const double next = std::ceil(number / step) * step;
+  return std::isfinite(next) ? next : number;
+}
+
 class Builder {
  public:
   Builder(const Json& root, std::string_view text) : root_(root), text_(text) {}
 
-  Json build(const Json& schema, int depth) const {
+  bool is_too_large() const { return values_ > kMostValues || bytes_ > kMostBytes; }
+
+  Json build(const Json& schema, int depth) {
     const JsonObject* object = schema.as_object();
-    if (object == nullptr || depth > kDeepest) return Json();
+    ++values_;
+    if (object == nullptr || depth > kDeepest || is_too_large()) return Json();
     if (const Json* ref = object->find("$ref"); ref != nullptr && ref->as_string() != nullptr)
       return build(resolve(*ref->as_string()), depth + 1);
     for (const std::string_view key : {"const", "default"}) {
-      if (const Json* value = object->find(key)) return *value;
+      if (const Json* value = object->find(key)) return copy_of(*value);
     }
     if (const Json* choices = object->find("enum"); choices != nullptr && choices->as_array() != nullptr)
-      return choices->as_array()->empty() ? Json() : choices->as_array()->front();
+      return choices->as_array()->empty() ? Json() : copy_of(choices->as_array()->front());
     for (const std::string_view key : {"anyOf", "oneOf", "allOf"}) {
       const Json* options = object->find(key);
       if (options != nullptr && options->as_array() != nullptr && !options->as_array()->empty())
@@ -45,6 +57,11 @@ class Builder {
   }
 
  private:
+  Json copy_of(const Json& value) {
+    bytes_ += to_text(value).size();
+    return is_too_large() ? Json() : value;
+  }
+
   static std::string type_of(const JsonObject& schema) {
     const Json* type = schema.find("type");
     if (type != nullptr && type->as_array() != nullptr && !type->as_array()->empty())
@@ -53,7 +70,7 @@ class Builder {
     return schema.find("properties") != nullptr ? "object" : "string";
   }
 
-  Json of_type(const std::string& type, const JsonObject& schema, int depth) const {
+  Json of_type(const std::string& type, const JsonObject& schema, int depth) {
     if (type == "object") return object_of(schema, depth);
     if (type == "array") return array_of(schema, depth);
     if (type == "integer" || type == "number") return number_of(schema, type == "integer");
@@ -62,7 +79,7 @@ class Builder {
     return string_of(schema);
   }
 
-  Json object_of(const JsonObject& schema, int depth) const {
+  Json object_of(const JsonObject& schema, int depth) {
     JsonObject result;
     const Json* required = schema.find("required");
     const Json* properties = schema.find("properties");
@@ -76,11 +93,11 @@ class Builder {
     return Json(std::move(result));
   }
 
-  Json array_of(const JsonObject& schema, int depth) const {
+  Json array_of(const JsonObject& schema, int depth) {
     JsonArray result;
     const double least = std::min(number_at(schema, "minItems").value_or(0), 100.0);
     const Json* items = schema.find("items");
-    while (static_cast<double>(result.size()) < least)
+    while (static_cast<double>(result.size()) < least && !is_too_large())
       result.push_back(items == nullptr ? Json() : build(*items, depth + 1));
     return Json(std::move(result));
   }
@@ -93,19 +110,21 @@ class Builder {
     if (const auto above = number_at(schema, "exclusiveMinimum"); above && number <= *above)
       number = *above + 1;
     if (const auto step = number_at(schema, "multipleOf"); step && *step > 0)
-      number = std::ceil(number / *step) * *step;
+      number = multiple_of(number, *step);
     if (number == std::trunc(number) && std::abs(number) < 9e15)
       return Json(static_cast<std::int64_t>(number));
     return Json(number);
   }
 
-  Json string_of(const JsonObject& schema) const {
+  Json string_of(const JsonObject& schema) {
     std::string value(text_);
     // Counted in bytes, which is never too long; padding makes it long enough.
     if (const auto most = number_at(schema, "maxLength"); most && *most < 1e9)
       value = std::string(utf8_prefix(value, static_cast<std::size_t>(std::max(*most, 0.0))));
     const auto least =
         static_cast<std::size_t>(std::clamp(number_at(schema, "minLength").value_or(0), 0.0, 1e6));
+    bytes_ += std::max(value.size(), least);
+    if (is_too_large()) return Json();
     if (value.size() < least) value.append(least - value.size(), '.');
     return Json(std::move(value));
   }
@@ -128,12 +147,20 @@ class Builder {
 
   const Json& root_;
   std::string_view text_;
+  std::size_t values_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace
 
-Json value_for_schema(const Json& schema, std::string_view text) {
-  return Builder(schema, text).build(schema, 0);
+Result<Json> value_for_schema(const Json& schema, std::string_view text) {
+  Builder builder(schema, text);
+  Json value = builder.build(schema, 0);
+  if (!builder.is_too_large()) return value;
+  return Error(ErrorCode::kTooLarge, "the answer that the schema asks for has more than " +
+                                         std::to_string(kMostValues) + " values or " +
+                                         std::to_string(kMostBytes) + " bytes; ask for less")
+      .with("limit", static_cast<std::int64_t>(kMostValues));
 }
 
 }  // namespace tertulia::offline

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tertulia/base/run_safely.h"
 #include "tertulia/store/memory_guard.h"
 #include "tertulia/store/waits_here.h"
 
@@ -49,10 +50,10 @@ bool Readers::may_read_here() {
 void Readers::read(const Job& job) {
   Result<Lent> lent = guarded<Lent>([&] { return borrow(); });
   if (!lent) {
-    job(std::move(lent).error());
+    run_safely("a completion of a store", [&] { job(std::move(lent).error()); });
     return;
   }
-  job(lent->get());
+  run_safely("a completion of a store", [&] { job(lent->get()); });
   give_back(*std::move(lent));
 }
 

@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include "tertulia/base/run_safely.h"
 #include "tertulia/store/memory_guard.h"
 #include "tertulia/store/waits_here.h"
 
@@ -162,7 +163,7 @@ void Writer::work(std::vector<Job> jobs, std::vector<Change> changes) {
     changes.clear();
     for (Job& job : jobs) {
       if (auto* task = std::get_if<Task>(&job)) {
-        (*task)();
+        run_safely("a task of the store", *task);
       } else {
         changes.push_back(std::move(std::get<Change>(job)));
       }
@@ -193,7 +194,9 @@ void Writer::write_together_or_alone(std::span<Change> changes) {
 void Writer::write_all(std::span<Change> changes) {
   write_together_or_alone(changes);
   // Only now: a loser may have learnt of a revision that was not durable before.
-  for (std::size_t i = 0; i < changes.size(); ++i) answer(changes[i], std::move(outcomes_[i]));
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    run_safely("a completion of a store", [&] { answer(changes[i], std::move(outcomes_[i])); });
+  }
 }
 
 void Writer::answer(const Change& change, Outcome outcome) {

@@ -12,6 +12,7 @@
 
 #include "tertulia/base/check.h"
 #include "tertulia/base/env.h"
+#include "tertulia/base/run_safely.h"
 
 namespace tertulia {
 namespace {
@@ -115,7 +116,7 @@ void McpLoop::run() {
       const auto found = watches_.find(id);
       if (found == watches_.end()) continue;
       const auto on_event = found->second.on_event;
-      (*on_event)();
+      run_safely("a connection to an MCP server", *on_event);
     }
     run_due_timers();
     run_posted();
@@ -127,7 +128,7 @@ void McpLoop::run_due_timers() {
   while (!timers_.empty() && timers_.begin()->first.first <= time) {
     auto node = timers_.extract(timers_.begin());
     due_.erase(node.key().second);
-    node.mapped()();
+    run_safely("a timer of an MCP server", node.mapped());
   }
 }
 
@@ -137,7 +138,7 @@ void McpLoop::run_posted() {
     MutexLock lock(mutex_);
     jobs.swap(posted_);
   }
-  for (const auto& job : jobs) job();
+  for (const auto& job : jobs) run_safely("a job of an MCP server", job);
 }
 
 }  // namespace tertulia

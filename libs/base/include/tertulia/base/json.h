@@ -73,7 +73,7 @@ class Json {
   Json(std::int64_t value) : value_(value) {}
   // Kept as a signed integer where it fits one.
   Json(std::uint64_t value);
-  // Must be finite.
+  // One that is not finite is null: JSON has no way to write it.
   Json(double value);
   Json(const char* value) : value_(std::string(value)) {}
   Json(std::string_view value) : value_(std::string(value)) {}

@@ -8,13 +8,14 @@
 
 namespace tertulia {
 
-// What `call` gives; kStorageFull if it runs out of memory. `call` must leave everything as it was then.
+// What `call` gives; kStorageFull if it runs out of memory, kToolFailed for any other exception. `call` must
+// leave everything as it was then.
 template <class T, class Call>
 Result<T> guarded(Call&& call) {
   try {
     return call();
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
+  } catch (...) {
+    return error_thrown("the store");
   }
 }
 

@@ -1,0 +1,78 @@
+// go_on.mjs PROGRAM: a model that fails never stops a conversation.
+import { check, endpoint, equal, provider, run, Server, test } from './support.mjs';
+
+// Messages that follow one another without an answer arrive as the parts of one.
+const lastWords = (request) => {
+  const { content } = request.messages.at(-1);
+  return typeof content === 'string' ? content : content.at(-1).text;
+};
+
+// Two endpoints: the agent's own, which fails as it is told to, and one that works.
+const state = { refused: 401 };
+const config = `${await provider(() => (state.refused ? { refused: state.refused } : ['Here again.']))}
+[models.works]
+provider = "openai-compatible"
+model = "works-1"
+base_url = "${await endpoint((request) => [`Heard ${lastWords(request)}.`])}"
+key = "none"
+`;
+const server = await Server.start({ config });
+const say = (status, session, message, more = {}) =>
+  server.expect(status, 'POST', '/api/v1/turns', { body: { session, message, ...more } });
+const texts = async (session) =>
+  (await server.expect(200, 'GET', `/api/v1/sessions/${session}/messages`)).messages.map((message) => message.text);
+
+for (const refused of [401, 500]) {
+  test(`While the provider answers ${refused}, every message is taken, and one to another model is answered`, async () => {
+    state.refused = refused;
+    const session = `fails-${refused}`;
+    const first = await server.call('POST', '/api/v1/turns', { body: { session, message: 'One' } });
+    check(first.status >= 500, `${first.status} ${first.text}`);
+    const second = await server.call('POST', '/api/v1/turns', { body: { session, message: 'Two' } });
+    check(second.status >= 500 && !second.text.includes('interrupted turn'), second.text);
+    // The one before is tried once more with the model that is chosen now.
+    const third = await say(200, session, 'Three', { model: 'works' });
+    equal(third.text, 'Heard Three.');
+    equal(await texts(session), ['One', 'Two', 'Heard Two.', 'Three', 'Heard Three.']);
+    equal((await server.expect(200, 'GET', `/api/v1/sessions/${session}/turns`)).interrupted, []);
+  });
+}
+
+test('Whoever follows a message that stays without an answer is told so', async () => {
+  state.refused = 401;
+  await server.call('POST', '/api/v1/turns', { body: { session: 'told', message: 'One' } });
+  const stream = await server.stream('POST', '/api/v1/turns', { body: { session: 'told', message: 'Two' } });
+  const frames = await stream.all();
+  const warning = frames.find((frame) => frame.event === 'warning')?.data;
+  equal([warning?.name, warning?.data?.code], ['turn_set_aside', 'model_key']);
+});
+
+test('A turn that waits can be finished with another model', async () => {
+  state.refused = 401;
+  await server.call('POST', '/api/v1/turns', { body: { session: 'again', message: 'One' } });
+  const done = await server.expect(200, 'POST', '/api/v1/sessions/again/resume', { body: { model: 'works' } });
+  equal(done.text, 'Heard One.');
+  equal(await texts('again'), ['One', 'Heard One.']);
+});
+
+test('Whoever wants it finished first is refused while it fails', async () => {
+  state.refused = 401;
+  await server.call('POST', '/api/v1/turns', { body: { session: 'first', message: 'One' } });
+  const refused = await server.call('POST', '/api/v1/turns', { body: { session: 'first', message: 'Two', on_interrupted: 'finish' } });
+  check(refused.status >= 500 && refused.text.includes('finish the interrupted turn'), refused.text);
+  state.refused = 0;
+  equal((await say(200, 'first', 'Three', { on_interrupted: 'finish' })).text, 'Here again.');
+  equal(await texts('first'), ['One', 'Here again.', 'Three', 'Here again.']);
+});
+
+test('The chat of other libraries goes on as well', async () => {
+  state.refused = 401;
+  const chat = (id, text, more = {}) => server.call('POST', '/api/v1/ui/chat', { body: { id, messages: [{ role: 'user', parts: [{ type: 'text', text }] }], ...more } });
+  const first = await chat('ui', 'One');
+  check(first.text.includes('error'), first.text);
+  state.refused = 0;
+  const second = await chat('ui', 'Two');
+  check(second.text.includes('Here again.'), second.text);
+});
+
+await run();
