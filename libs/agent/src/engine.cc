@@ -66,6 +66,7 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
     messages.push_back(std::move(message));
   }
   for (const Message& message : input.messages) {
+    if (!message.valid()) return Error(ErrorCode::kEmptyMessage, "one of the messages was never made");
     // An answer may come back with the results of its calls, but nobody else speaks for the model.
     const bool of_a_group = message.role() == Role::kTool || message.has_tool_calls();
     if (message.role() != Role::kUser && !of_a_group) {
@@ -83,6 +84,10 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
         .with("actual", static_cast<std::int64_t>(bytes));
   }
   try {
+    if (!agent.model->info(agent.model_name).tokenizer) {
+      return Error(ErrorCode::kBadConfig, "the model of agent '" + agent.spec.id.text() +
+                                              "' has no tokenizer; give it one in info()");
+    }
     for (Message& message : messages) message = counted(message, agent);
   } catch (...) {
     return model_threw();

@@ -1,4 +1,5 @@
 // What a crash, a shutdown or an unreachable model has left, found in the store.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -104,18 +105,28 @@ Task<Result<LiveTurnPtr>> Engine::Impl::load_stored(SessionKey key, BranchId bra
                        "turn " + turn.text() + " is interrupted; run without a message to go on with it"));
     co_return live;
   }
-  // Events are kept for the last turn of a branch only.
-  const Transcript& transcript = slot->seat.branch.transcript;
+  // Events are kept for the last turn of a branch only. What the slot has belongs to whoever runs there now.
+  TERTULIA_CO_TRY_AS(const SessionState state, co_await await<SessionState>([&](Done<SessionState> done) {
+                       core.store->load(key, std::move(done));
+                     }));
+  const auto head = std::ranges::find(state.branches, branch, &BranchHead::id);
+  const std::uint64_t count = head == state.branches.end() ? 0 : head->message_count;
   TurnOutcome outcome;
   outcome.turn = turn;
   outcome.session = key.session;
   outcome.branch = branch;
-  if (!transcript.empty()) {
-    outcome.revision = transcript.last_revision();
-    for (std::size_t i = transcript.turn_start(transcript.size() - 1); i < transcript.size(); ++i) {
-      outcome.messages.push_back(transcript[i]);
+  if (count > 0) {
+    const TurnRange last{.branch = branch, .begin = count - 1, .end = count};
+    TERTULIA_CO_TRY_AS(const std::vector<StoredTurn> turns,
+                       co_await await<std::vector<StoredTurn>>([&](Done<std::vector<StoredTurn>> done) {
+                         core.store->read_turns(key, last, std::move(done));
+                       }));
+    if (!turns.empty()) {
+      outcome.revision = turns.back().revision;
+      const auto messages = turns.back().turn.messages();
+      outcome.messages.assign(messages.begin(), messages.end());
+      if (!outcome.messages.empty()) outcome.text = outcome.messages.back().text_content();
     }
-    outcome.text = outcome.messages.back().text_content();
   }
   live->finish(std::make_shared<TurnOutcome>(std::move(outcome)));
   co_return live;

@@ -279,6 +279,8 @@ Result<VerifyReport> JsonDirectory::verify() {
 
 Result<std::unique_ptr<Store>> open_json_store(Env& env, const Path& directory,
                                                const JsonStoreOptions& options) {
+  if (options.threads.readers == 0 || options.threads.writers == 0 || options.threads.queue == 0)
+    return Error(ErrorCode::kBadConfig, "a store needs a thread that reads, one that writes, and a queue");
   TERTULIA_TRY_AS(std::unique_ptr<JsonDirectory> store, JsonDirectory::open(env, directory, options));
   return run_on_threads(std::move(store), options.threads);
 }
