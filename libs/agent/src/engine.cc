@@ -42,8 +42,12 @@ std::string hash_of(const Input& input) {
   return text;
 }
 
-Message counted(const Message& message, const AgentDefinition& agent) {
+Result<Message> counted(const Message& message, const AgentDefinition& agent) {
   const ModelInfo info = agent.model->info(agent.model_name);
+  if (!info.tokenizer) {
+    return Error(ErrorCode::kBadConfig,
+                 "the model of agent '" + agent.spec.id.text() + "' has no tokenizer; give it one in info()");
+  }
   std::uint64_t tokens = 0;
   for (std::size_t i = 0; i < message.part_count(); ++i) {
     const Part part = message.part(i);
@@ -84,11 +88,9 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
         .with("actual", static_cast<std::int64_t>(bytes));
   }
   try {
-    if (!agent.model->info(agent.model_name).tokenizer) {
-      return Error(ErrorCode::kBadConfig, "the model of agent '" + agent.spec.id.text() +
-                                              "' has no tokenizer; give it one in info()");
+    for (Message& message : messages) {
+      TERTULIA_TRY_AS(message, counted(message, agent));
     }
-    for (Message& message : messages) message = counted(message, agent);
   } catch (...) {
     return model_threw();
   }
