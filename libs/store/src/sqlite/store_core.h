@@ -3,6 +3,9 @@
 
 #include <memory>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/file_system.h"
@@ -34,6 +37,15 @@ struct StoreCore {
     return newer;
   }
 
+  std::set<std::int64_t> underivable_sessions() {
+    MutexLock guard(mutex);
+    return underivable;
+  }
+  void note_mended(std::string record, std::string sentence) {
+    MutexLock guard(mutex);
+    mended.push_back({.session = {}, .record = std::move(record), .sentence = std::move(sentence)});
+  }
+
   Env& env;
   const Path directory;
   const Path file;
@@ -62,6 +74,10 @@ struct StoreCore {
   // Those of them whose changes are being settled.
   std::set<SessionKey> settling TERTULIA_GUARDED_BY(mutex);
   bool all_waiting TERTULIA_GUARDED_BY(mutex) = false;
+  // The rows of sessions whose tool calls cannot all be derived, because something of them is damaged.
+  std::set<std::int64_t> underivable TERTULIA_GUARDED_BY(mutex);
+  // What was put right, until verify() tells it.
+  std::vector<Problem> mended TERTULIA_GUARDED_BY(mutex);
 };
 
 // A connection as the threads of a store want it.
