@@ -24,6 +24,7 @@ JsonDirectory::JsonDirectory(std::unique_ptr<FileSystem> owned, FileSystem& file
       sessions_(directory_ / kSessionsDirectory),
       capacity_(std::max<std::size_t>(options.sessions_in_memory, 1)),
       log_(options.log.component("json store")),
+      room_(files_, directory_),
       context_{.files = files_, .health = health_, .mended = [this](Problem problem) {
                  note_mended(std::move(problem));
                }} {}
@@ -113,10 +114,15 @@ void JsonDirectory::distrust_index() {
 }
 
 Result<Revision> JsonDirectory::commit(Commit commit) {
-  return files_of(commit.key)->commit(commit, indexing());
+  return watched(files_of(commit.key)->commit(commit, indexing()));
 }
 
-Result<void> JsonDirectory::note(Note note) { return files_of(note.key)->note(note); }
+Result<void> JsonDirectory::note(Note note) { return watched(files_of(note.key)->note(note)); }
+
+Result<void> JsonDirectory::check_writable() {
+  TERTULIA_TRY(health_.check());
+  return room_.check();
+}
 
 Result<SessionState> JsonDirectory::load(const SessionKey& key) { return files_of(key)->load(); }
 
@@ -244,7 +250,7 @@ Result<EraseReport> JsonDirectory::erase(const EraseScope& scope) {
   EraseReport report;
   try {
     for (const SessionKey& key : keys) {
-      TERTULIA_TRY(files_of(key)->erase(report, [&] { index_.remove(key); }));
+      TERTULIA_TRY(watched(files_of(key)->erase(report, [&] { index_.remove(key); })));
     }
   } catch (const std::bad_alloc&) {
     distrust_index();

@@ -131,6 +131,11 @@ class OpenSqliteStore final : public SqliteStore {
     write<EraseReport>([this, scope = std::move(scope)] { return writer_->erase(scope); }, std::move(done));
   }
 
+  Result<void> check_writable() override {
+    TERTULIA_TRY(writer_->check_whole());
+    return core_.room.check();
+  }
+
   Result<void> backup_to(const Path& file) override {
     TERTULIA_TRY(wait<void>(
         [&](Done<void> done) { write<void>([this] { return writer_->settle(); }, std::move(done)); }));

@@ -10,6 +10,7 @@
 #include "tertulia/base/env.h"
 #include "tertulia/base/file_system.h"
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/store/room_watch.h"
 #include "tertulia/store/sqlite_store.h"
 #include "tertulia/store/sqlite_vfs.h"
 
@@ -30,7 +31,8 @@ struct StoreCore {
         file(directory / kDatabaseName),
         options(std::move(chosen)),
         vfs(make_sqlite_vfs(environment)),
-        keys(environment.random()) {}
+        keys(environment.random()),
+        room(environment.files(), directory) {}
 
   NewerActivities newer_activities() {
     MutexLock guard(mutex);
@@ -53,6 +55,7 @@ struct StoreCore {
   std::unique_ptr<FileLock> lock;
   std::shared_ptr<SqliteVfs> vfs;
   TenantKeys keys;
+  RoomWatch room;
   // Whose sessions the writer changes; none while files are only looked at.
   const Store* store = nullptr;
 

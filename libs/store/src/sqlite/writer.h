@@ -50,6 +50,9 @@ class Writer {
   // Runs `task` on the writing thread, between groups. `refused` is called instead if that is impossible.
   void run(std::function<void()> task, const std::function<void(Error)>& refused);
 
+  // Why nothing is written any more, if so.
+  Result<void> check_whole() const;
+
   // True if derived rows are behind for any session.
   bool lagging() const { return lagging_any_.load(); }
 
@@ -182,9 +185,6 @@ class Writer {
   Error failed(Error error);
   // Nothing is written any more.
   void break_with(Error why);
-  // Why nothing is written any more, if so.
-  Result<void> check_whole() const;
-
   Result<void> read_log();
   Result<void> check_text_index() TERTULIA_EXCLUDES(tables_);
   Result<bool> finish_earlier() TERTULIA_EXCLUDES(tables_);
