@@ -114,10 +114,10 @@ TEST(JsonStore, SecondOpeningIsRefusedAlsoWhenTheLockFileIsGone) {
 TEST(JsonStore, AFullDiskIsAStateThatEndsWhenThereIsRoom) {
   SimEnv env(1);
   const auto store = open_at(env, "/data").value();
-  commit(*store, StoreTrial::first(StoreTrial::key())).value();
+  store->commit(StoreTrial::first(StoreTrial::key())).value();
   EXPECT_TRUE(store->check_writable());
   env.disk().set_faults({.capacity = env.disk().used_bytes() + 10});
-  EXPECT_EQ(commit(*store, StoreTrial::first(StoreTrial::key("second"))).error().code(),
+  EXPECT_EQ(store->commit(StoreTrial::first(StoreTrial::key("second"))).error().code(),
             ErrorCode::kStorageFull);
   EXPECT_EQ(store->check_writable().error().code(), ErrorCode::kStorageFull);
   env.disk().set_faults({});

@@ -25,9 +25,10 @@ JsonDirectory::JsonDirectory(std::unique_ptr<FileSystem> owned, FileSystem& file
       capacity_(std::max<std::size_t>(options.sessions_in_memory, 1)),
       log_(options.log.component("json store")),
       room_(files_, directory_),
-      context_{.files = files_, .health = health_, .mended = [this](Problem problem) {
-                 note_mended(std::move(problem));
-               }} {}
+      context_{.files = files_,
+               .health = health_,
+               .mended = [this](Problem problem) { note_mended(std::move(problem)); },
+               .salvages = options.salvages} {}
 
 Result<std::unique_ptr<JsonDirectory>> JsonDirectory::open(Env& env, const Path& directory,
                                                            const JsonStoreOptions& options) {
@@ -194,6 +195,12 @@ Result<void> JsonDirectory::ensure_indexed() {
     Result<Session> session =
         key ? files_of(*key)->session([this](const Session& found) { index_.put(summary_of(found)); })
             : Result<Session>(Error(ErrorCode::kSessionDamaged, "its session.json cannot be read"));
+    if (session && files_of(*key)->is_damaged()) {
+      log_.error("a session is damaged", {{"directory", name}});
+      SessionSummary summary = summary_of(*session);
+      summary.damaged = true;
+      index_.put(summary);
+    }
     if (session || session.error().code() == ErrorCode::kNoSession) continue;
     if (session.error().code() != ErrorCode::kSessionDamaged) return std::move(session).error();
     log_.error("a session is damaged", {{"directory", name}});

@@ -118,6 +118,7 @@ class OpenSqliteStore final : public SqliteStore {
           TERTULIA_TRY_AS(VerifyReport report, verify_database(connection, core_.keys));
           MutexLock lock(core_.mutex);
           report.notices = std::exchange(core_.mended, {});
+          report.problems.insert(report.problems.end(), core_.given_up.begin(), core_.given_up.end());
           return report;
         },
         std::move(done));

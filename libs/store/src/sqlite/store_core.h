@@ -81,6 +81,8 @@ struct StoreCore {
   std::set<std::int64_t> underivable TERTULIA_GUARDED_BY(mutex);
   // What was put right, until verify() tells it.
   std::vector<Problem> mended TERTULIA_GUARDED_BY(mutex);
+  // What was lost by opening at all.
+  std::vector<Problem> given_up TERTULIA_GUARDED_BY(mutex);
 };
 
 // A connection as the threads of a store want it.

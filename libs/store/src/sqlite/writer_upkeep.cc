@@ -56,8 +56,14 @@ Result<void> Writer::start() {
 
 Result<void> Writer::read_log() {
   TERTULIA_TRY_AS(const std::int64_t settled, connection_.number(kSettled));
-  TERTULIA_TRY_AS(std::vector<std::string> batches, log_.read(static_cast<std::uint64_t>(settled)));
+  std::optional<Error> lost;
+  TERTULIA_TRY_AS(
+      std::vector<std::string> batches,
+      log_.read(static_cast<std::uint64_t>(settled), core_.options.give_up_damaged_log ? &lost : nullptr));
   MutexLock lock(core_.mutex);
+  if (lost) {
+    core_.given_up.push_back({.session = {}, .record = ChangeLog::kName, .sentence = lost->message()});
+  }
   std::uint64_t number = log_.newest() - batches.size();
   for (std::string& batch : batches) {
     waiting_bytes_ += batch.size();
