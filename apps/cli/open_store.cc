@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "tertulia/base/json.h"
 #include "tertulia/base/nearest.h"
 
 #include "settings.h"
@@ -20,6 +21,11 @@ Result<OpenStore> open_store(const Context& context, Need need) {
 Result<OpenStore> open_store_at(const Context& context, const Path& directory, const std::string& kind) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   return open_configured_store_at(config, directory, kind);
+}
+
+Result<OpenStore> open_copy_at(const Context& context, const Path& directory) {
+  TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
+  return open_configured_store_at(config, directory, "", real_env(), true);
 }
 
 Result<TenantId> tenant_of(const Context& context) { return TenantId::parse(context.tenant); }
@@ -43,6 +49,21 @@ Result<SessionState> load_session(Store& store, const SessionKey& key) {
                                           key.tenant.text() + "/" + key.owner.text() +
                                           did_you_mean(key.session.text(), known) +
                                           "; see: tertulia sessions list");
+}
+
+void show_damaged(Context& context, const std::string& what, const std::set<SessionId>& damaged) {
+  if (damaged.empty()) return;
+  context.exit_code = kExitBadData;
+  if (context.out.json) {
+    JsonArray names;
+    for (const SessionId& session : damaged) names.emplace_back(session.text());
+    context.out.line(to_text(JsonObject{{"damaged", std::move(names)}}));
+    return;
+  }
+  for (const SessionId& session : damaged) {
+    context.out.line("Not all " + what + " of session '" + session.text() +
+                     "' can be read: it is damaged; run: tertulia verify");
+  }
 }
 
 Result<void> check_erasable(Store& store, const SessionKey& key) {

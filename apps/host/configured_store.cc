@@ -52,17 +52,18 @@ Result<ConfiguredStore> open_configured_store(const Config& config, StoreNeed ne
 }
 
 Result<ConfiguredStore> open_configured_store_at(const Config& config, const Path& directory,
-                                                 const std::string& kind, Env& env) {
+                                                 const std::string& kind, Env& env, bool give_up) {
   const std::string there = kind_of_store(directory, env);
   ConfiguredStore open{
       .store = {}, .sqlite = nullptr, .kind = there.empty() ? kind : there, .directory = directory};
   if (open.kind == "json") {
-    auto store = open_json_store(env, directory);
+    auto store = open_json_store(env, directory, {.salvages = give_up});
     if (!store) return with_advice(std::move(store).error(), directory);
     open.store = *std::move(store);
     return open;
   }
   SqliteOptions options;
+  options.give_up_damaged_log = give_up;
   if (const auto key = config.secret("store.key")) options.master_key = key->copy();
   auto store = open_sqlite_store(env, directory, std::move(options));
   if (!store) return with_advice(std::move(store).error(), directory);

@@ -5,6 +5,9 @@
 //   worker run   KIND DIRECTORY ROUND    writes until it is killed
 //   worker once  KIND DIRECTORY          opens, does each thing once or twice, closes
 //   worker fill  KIND DIRECTORY BALLAST  writes until the disk is full, removes BALLAST, writes on
+//   worker press KIND DIRECTORY BALLAST NAME KILL  fills the disk and frees it again and again, until it is
+//   killed
+//                                        after KILL microseconds; the session it writes is NAME
 //   worker check KIND DIRECTORY          verifies the store, then lists what is in it
 //   worker lives                         many of those, each a process (lives.h)
 //
@@ -13,8 +16,12 @@
 //   tryn SESSION NUMBER, ackn …          the same for a note to the session's journal
 //   erase SESSION, erased SESSION        before and after a session is erased
 //   full CODE                            fill: the error of the first change that did not fit
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -129,6 +136,15 @@ class Worker {
     say("erased " + key.session.text());
   }
 
+  // It may be done, or be finished when there is room.
+  void erase_on_full_disk(const Writer& writer) {
+    const SessionKey& key = writer.key;
+    say("erase " + key.session.text());
+    const auto gone = erase(store_, {.tenant = key.tenant, .owner = key.owner, .session = key.session});
+    if (!gone && gone.error().code() != ErrorCode::kStorageFull) give_up("erase", gone.error());
+    if (gone) say("erased " + key.session.text());
+  }
+
   void add_note(Writer& writer) {
     const std::string line = " " + writer.key.session.text() + " " + std::to_string(++writer.notes);
     say("tryn" + line);
@@ -212,6 +228,59 @@ int fill(const std::string& kind, const Path& directory, const Path& ballast) {
   return 0;
 }
 
+std::uint64_t room_on(const Path& path) {
+  std::error_code problem;
+  const auto space = std::filesystem::space(path, problem);
+  return problem ? 0 : space.available;
+}
+
+// Takes all but `leave` bytes of the disk.
+void take_room(const Path& ballast, std::uint64_t leave) {
+  const std::uint64_t room = room_on(ballast.parent_path());
+  const std::string zeros(room > leave ? room - leave : 0, '\1');
+  const auto file = real_env().files().open(ballast, OpenMode::kCreate);
+  if (file) static_cast<void>((*file)->write_at(0, zeros));
+}
+
+// Nobody knows where it is when its time has come.
+void kill_after(std::uint64_t microseconds) {
+  std::thread([microseconds] {
+    std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+    ::kill(::getpid(), SIGKILL);
+  }).detach();
+}
+
+// The disk may be full when this begins. With room, every change must succeed; without, none may but with
+// storage_full, and what is there can be read.
+int press(const std::string& kind, const Path& directory, const Path& ballast, const std::string& name,
+          std::uint64_t kill) {
+  std::mt19937_64 random(kill);
+  kill_after(kill);
+  const std::unique_ptr<Store> store = open(kind, directory);
+  Worker worker(*store);
+  Writer writer{};
+  const SessionKey key = local_key(SessionId::parse(name).value());
+  must("verify", verify(*store));
+  for (;;) {
+    must("remove", real_env().files().info(ballast) ? real_env().files().remove(ballast) : Result<void>());
+    writer = worker.begin(name);
+    for (int i = 0; i < 3; ++i) must("turn with room", worker.try_turn(writer, random() % 2'000));
+    worker.add_note(writer);
+    Writer other = worker.begin("x" + std::to_string(random()));
+    worker.add_turn(other);
+    if (random() % 2 == 0) worker.erase_session(other);
+    take_room(ballast, random() % 40'000);
+    Result<void> written;
+    while (written) written = worker.try_turn(writer, random() % 6'000);
+    if (written.error().code() != ErrorCode::kStorageFull) give_up("full", written.error());
+    must("read", read_turns(*store, writer.key, {.branch = kMain}));
+    worker.erase_on_full_disk(other);
+    must("list", list(*store, {.tenant = key.tenant}));
+    must("calls",
+         read_records(*store, {.tenant = key.tenant, .owner = key.owner, .kind = RecordKind::kToolCall}));
+  }
+}
+
 // Nobody kills who checks: its many lines are said in few writes.
 class Listing {
  public:
@@ -274,6 +343,9 @@ int live(const std::vector<std::string>& words) {
   if (words.size() == 5 && words[1] == "run") return tertulia::run(words[2], words[3], words[4]);
   if (words.size() == 4 && words[1] == "once") return tertulia::once(words[2], words[3]);
   if (words.size() == 5 && words[1] == "fill") return tertulia::fill(words[2], words[3], words[4]);
+  if (words.size() == 7 && words[1] == "press") {
+    return tertulia::press(words[2], words[3], words[4], words[5], std::stoull(words[6]));
+  }
   if (words.size() == 4 && words[1] == "check") return tertulia::check(words[2], words[3]);
   std::fputs(
       "usage: worker run KIND DIRECTORY ROUND | once KIND DIRECTORY | fill KIND DIRECTORY BALLAST | check "

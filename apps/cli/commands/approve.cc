@@ -3,6 +3,7 @@
 #include <chrono>
 #include <ctime>
 #include <memory>
+#include <set>
 
 #include "tertulia/agent/engine.h"
 #include "tertulia/base/env.h"
@@ -239,20 +240,22 @@ Result<void> approve_there(const ApproveOptions& options, const Context& context
   return {};
 }
 
-Result<void> approve_here(const ApproveOptions& options, const Context& context) {
+Result<void> approve_here(const ApproveOptions& options, Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   auto open = open_store(context, Need::kExisting);
   if (!open) return in_use(std::move(open).error());
   TERTULIA_TRY_AS(const std::shared_ptr<Engine> engine,
                   Engine::open({.store = std::shared_ptr<Store>(std::move(open->store)), .recover = false}));
-  TERTULIA_TRY_AS(const std::vector<Question> asked, engine->questions(tenant, owner));
+  std::set<SessionId> damaged;
+  TERTULIA_TRY_AS(const std::vector<Question> asked, engine->questions(tenant, owner, &damaged));
   std::vector<Waiting> questions;
   questions.reserve(asked.size());
   for (const Question& question : asked) questions.push_back(waiting_of(question));
   TERTULIA_TRY_AS(const Waiting* question, find_waiting(questions, options.id));
   if (options.choice.empty()) {
     show_asked(questions, question, context);
+    show_damaged(context, "questions", damaged);
     return {};
   }
   if (question == nullptr) return which_question();
@@ -263,7 +266,7 @@ Result<void> approve_here(const ApproveOptions& options, const Context& context)
   return {};
 }
 
-Result<void> approve(ApproveOptions options, const Context& context) {
+Result<void> approve(ApproveOptions options, Context& context) {
   if (options.id == "list") options.id.clear();
   options.choice = choice_meant(options);
   if (!options.choice.empty() && options.choice != kOutputChoice &&

@@ -1,5 +1,6 @@
 // tertulia branches: the paths of a session.
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,15 +23,18 @@ std::string origin_text(const BranchHead& head) {
   return head.forked_from->parent.text() + " after message " + std::to_string(head.forked_from->at_index);
 }
 
-Result<void> list_branches(const std::string& session, const Context& context) {
+Result<void> list_branches(const std::string& session, Context& context) {
   TERTULIA_TRY_AS(const SessionKey key, key_of(context, session));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const SessionState state, load_session(*open, key));
+  std::set<SessionId> hurt;
+  if (!state.damage.empty()) hurt.insert(key.session);
   if (context.out.json) {
     for (const BranchHead& head : state.branches) context.out.line(to_text(branch_json(head)));
+    show_damaged(context, "messages", hurt);
     return {};
   }
-  if (state.branches.empty()) {
+  if (state.branches.empty() && hurt.empty()) {
     context.out.line("No branches yet.");
     return {};
   }
@@ -42,6 +46,7 @@ Result<void> list_branches(const std::string& session, const Context& context) {
                     ago(head.last_activity, now), fit(one_line(head.label), 40)});
   }
   context.out.table({"branch", "messages", "forked from", "last activity", "label"}, rows);
+  show_damaged(context, "messages", hurt);
   return {};
 }
 

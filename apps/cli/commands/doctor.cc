@@ -90,6 +90,9 @@ void look_at_store(const Context& context, const Path& directory, std::vector<Fi
     findings.push_back(bad("store", open.error()));
     return;
   }
+  if (const auto writable = (**open).check_writable(); !writable) {
+    findings.push_back(bad("store", writable.error()));
+  }
   const auto report = verify(**open);
   if (!report) {
     findings.push_back(bad("store", report.error()));

@@ -270,7 +270,7 @@ JsonObject form_of(const Episode& episode) {
           {"summary", episode.summary}};
 }
 
-Result<void> list_episodes(const Context& context, EpisodicMemory& memory, const SessionKey& whose) {
+Result<void> list_episodes(Context& context, EpisodicMemory& memory, const SessionKey& whose) {
   TERTULIA_TRY_AS(const std::vector<Episode> episodes, memory.list(whose.tenant, whose.owner));
   std::vector<std::vector<std::string>> rows;
   for (const Episode& episode : episodes) {
@@ -282,22 +282,18 @@ Result<void> list_episodes(const Context& context, EpisodicMemory& memory, const
                     std::string(name_of(episode.end_reason)) + (episode.archived ? ", archived" : ""),
                     fit(one_line(episode.summary), 50)});
   }
-  if (context.out.json) return {};
-  if (rows.empty()) {
+  TERTULIA_TRY_AS(const std::vector<SessionId> damaged, memory.damaged(whose.tenant, whose.owner));
+  if (rows.empty() && damaged.empty() && !context.out.json) {
     context.out.line("No conversation has ended yet.");
-  } else {
+  } else if (!rows.empty()) {
     context.out.table({"episode", "session", "day", "end", "summary"}, rows);
   }
-  TERTULIA_TRY_AS(const std::vector<SessionId> damaged, memory.damaged(whose.tenant, whose.owner));
-  for (const SessionId& session : damaged) {
-    context.out.line("Not all episodes of session '" + session.text() +
-                     "' can be read: it is damaged; run tertulia verify.");
-  }
+  show_damaged(context, "episodes", {damaged.begin(), damaged.end()});
   return {};
 }
 
 // What earlier conversations were about; or puts one of them away, or forgets it.
-Result<void> episodes(const MemoryOptions& options, const Context& context) {
+Result<void> episodes(const MemoryOptions& options, Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(const Opened opened, open_memory(context, Need::kExisting));

@@ -75,10 +75,11 @@ std::string title_of(Store& store, const SessionSummary& summary) {
   return "“" + fit(preview(first->front().turn.messages().front()), kWidth - 2) + "”";
 }
 
-Result<void> list_sessions(const ListOptions& options, const Context& context) {
+Result<void> list_sessions(const ListOptions& options, Context& context) {
   TERTULIA_TRY_AS(const SessionQuery query, query_of(options, context));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const SessionPage page, list(*open, query));
+  if (std::ranges::any_of(page.sessions, &SessionSummary::damaged)) context.exit_code = kExitBadData;
   if (context.out.json) {
     for (const SessionSummary& summary : page.sessions) context.out.line(to_text(json_of(summary)));
     if (!page.next.empty()) context.out.line(to_text(JsonObject{{"next", page.next}}));
@@ -131,11 +132,12 @@ void show_tree(const Context& context, Store& store, const SessionKey& key, cons
   }
 }
 
-Result<void> show_session(const std::string& name, const Context& context, bool tree_only) {
+Result<void> show_session(const std::string& name, Context& context, bool tree_only) {
   TERTULIA_TRY_AS(const SessionKey key, key_of(context, name));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const SessionState state, load_session(*open, key));
   const Output& out = context.out;
+  if (!state.damage.empty()) context.exit_code = kExitBadData;
   if (out.json) {
     out.line(to_text(json_of(state)));
     return {};

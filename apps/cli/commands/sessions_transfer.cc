@@ -125,6 +125,7 @@ struct ImportOptions {
   std::string format;
   bool adopt = false;
   bool keep_owners = false;
+  bool trust = false;
 };
 
 // A file without a name, for what has to be read twice.
@@ -198,12 +199,17 @@ void show_report(const Context& context, const ImportReport& report) {
     JsonObject json = json_of(report.counts);
     JsonArray adapted;
     for (const std::string& sentence : report.adapted) adapted.emplace_back(sentence);
+    if (report.counts.left_out > 0) json.set("left_out", report.counts.left_out);
     json.set("adaptations", report.adaptations);
     json.set("adapted", std::move(adapted));
     context.out.line(to_text(json));
     return;
   }
   context.out.line("Imported " + text_of(report.counts) + ".");
+  if (report.counts.left_out > 0) {
+    context.out.line(counted(report.counts.left_out, "record was", "records were") +
+                     " left out: what agents remember and what is under way is taken only with --trust.");
+  }
   if (report.adaptations > 0)
     context.out.line(counted(report.adaptations, "thing was", "things were") + " adapted:");
   for (const std::string& sentence : report.adapted) context.out.line("  " + one_line(sentence));
@@ -213,6 +219,7 @@ void show_report(const Context& context, const ImportReport& report) {
 Result<void> import_sessions(const ImportOptions& options, const Context& context) {
   ImportTarget target;
   target.adopt = options.adopt;
+  if (options.trust) target.source = ArchiveSource::kOwn;
   TERTULIA_TRY_AS(target.tenant, tenant_of(context));
   if (!options.keep_owners) {
     TERTULIA_TRY_AS(target.owner, owner_of(context));
@@ -225,6 +232,7 @@ Result<void> import_sessions(const ImportOptions& options, const Context& contex
   } else if (!kind_of_store(path).empty()) {
     TERTULIA_TRY(spool_store(context, path, target, spool));
     path = spool.path();
+    target.source = ArchiveSource::kOwn;
   }
   Result<ImportFormat> format = options.format.empty() ? guess_import_format(real_env().files(), path)
                                                        : import_format_named(options.format);
@@ -263,6 +271,8 @@ void add_import(CLI::App& sessions, Context& context) {
   command->add_option("--format", options->format,
                       "archive, chatgpt, oasst or layout; found out if not given");
   command->add_flag("--adopt", options->adopt, "Take over sessions that belong to somebody else");
+  command->add_flag("--trust", options->trust,
+                    "The archive is your own: take what agents remember and what is under way, too");
   command->add_flag("--keep-owners", options->keep_owners, "Each session keeps its owner");
   command->footer("On any problem nothing is imported, and the first 20 problems are listed.");
   command->callback([options, &context] { context.run([&] { return import_sessions(*options, context); }); });

@@ -1,5 +1,6 @@
 // tertulia tools: what agents may use, what was called, and what nobody knows the outcome of.
 #include <memory>
+#include <set>
 
 #include "tertulia/agent/engine.h"
 #include "tertulia/base/env.h"
@@ -80,13 +81,14 @@ void show_calls(const std::vector<ToolCallRecord>& calls, const Context& context
   context.out.table({"when", "session", "tool", "outcome", "approval", "took", "arguments"}, rows);
 }
 
-Result<void> list_calls(const ToolsOptions& options, const Context& context) {
+Result<void> list_calls(const ToolsOptions& options, Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
   RecordQuery query{.tenant = tenant,
                     .owner = owner,
                     .kind = RecordKind::kToolCall,
+                    .beside_damage = true,
                     .newest_first = true,
                     .limit = options.limit};
   if (!options.session.empty()) {
@@ -102,17 +104,20 @@ Result<void> list_calls(const ToolsOptions& options, const Context& context) {
     calls.push_back(std::move(call));
   }
   show_calls(calls, context);
+  show_damaged(context, "tool calls", {page.damaged.begin(), page.damaged.end()});
   return {};
 }
 
-Result<void> list_unknown(const Context& context) {
+Result<void> list_unknown(Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const std::shared_ptr<Engine> engine,
                   Engine::open({.store = std::shared_ptr<Store>(std::move(open.store)), .recover = false}));
-  TERTULIA_TRY_AS(const std::vector<ToolCallRecord> calls, engine->unknown_outcomes(tenant, owner));
+  std::set<SessionId> damaged;
+  TERTULIA_TRY_AS(const std::vector<ToolCallRecord> calls, engine->unknown_outcomes(tenant, owner, &damaged));
   show_calls(calls, context);
+  show_damaged(context, "tool calls", damaged);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // tertulia turns: what was interrupted, and the last turns of a session.
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "tertulia/agent/engine.h"
 #include "tertulia/base/env.h"
@@ -52,9 +53,10 @@ void show(const Context& context, const std::vector<Row>& rows) {
 }
 
 Result<void> add_interrupted(Engine& engine, const TenantId& tenant, const OwnerId& owner,
-                             const TurnsOptions& options, std::vector<Row>& rows) {
+                             const TurnsOptions& options, std::vector<Row>& rows,
+                             std::set<SessionId>& damaged) {
   TERTULIA_TRY_AS(const std::vector<InterruptedTurn> turns, engine.interrupted());
-  TERTULIA_TRY_AS(const std::vector<Question> questions, engine.questions(tenant, owner));
+  TERTULIA_TRY_AS(const std::vector<Question> questions, engine.questions(tenant, owner, &damaged));
   for (const InterruptedTurn& turn : turns) {
     if (turn.key.tenant != tenant || turn.key.owner != owner) continue;
     if (!options.session.empty() && turn.key.session.text() != options.session) continue;
@@ -102,7 +104,7 @@ Result<void> add_committed(Store& store, const SessionKey& key, const TurnsOptio
   return {};
 }
 
-Result<void> list_turns(const TurnsOptions& options, const Context& context) {
+Result<void> list_turns(const TurnsOptions& options, Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(OpenStore open, open_store(context, Need::kExisting));
@@ -110,12 +112,14 @@ Result<void> list_turns(const TurnsOptions& options, const Context& context) {
   // Only looks: nothing is resumed by it.
   TERTULIA_TRY_AS(const std::shared_ptr<Engine> engine, Engine::open({.store = store, .recover = false}));
   std::vector<Row> rows;
-  TERTULIA_TRY(add_interrupted(*engine, tenant, owner, options, rows));
+  std::set<SessionId> damaged;
+  TERTULIA_TRY(add_interrupted(*engine, tenant, owner, options, rows, damaged));
   if (!options.session.empty()) {
     TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
     TERTULIA_TRY(add_committed(*store, key, options, rows));
   }
   show(context, rows);
+  show_damaged(context, "questions", damaged);
   return {};
 }
 

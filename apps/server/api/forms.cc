@@ -135,8 +135,8 @@ std::string report_body(const EraseReport& report, const std::set<SessionId>& da
 
 std::string counts_body(const ArchiveCounts& counts) {
   std::string body;
-  JsonWriter(body)
-      .begin_object()
+  JsonWriter out(body);
+  out.begin_object()
       .key("sessions")
       .number(counts.sessions)
       .key("branches")
@@ -148,8 +148,9 @@ std::string counts_body(const ArchiveCounts& counts) {
       .key("records")
       .number(counts.records)
       .key("bytes")
-      .number(counts.bytes)
-      .end_object();
+      .number(counts.bytes);
+  if (counts.left_out > 0) out.key("left_out").number(counts.left_out);
+  out.end_object();
   return body;
 }
 

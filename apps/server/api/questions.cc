@@ -1,6 +1,7 @@
 // Questions: what waits for a person, and the answers.
 #include <array>
 #include <charconv>
+#include <set>
 
 #include "api/forms.h"
 #include "api/routes.h"
@@ -14,15 +15,19 @@ Result<Reply> list_questions(Call& call) {
   const std::string session = query.text_or("session", {});
   TERTULIA_TRY(query.finish());
   if (!session.empty()) TERTULIA_TRY(call.session_named(session));
+  std::set<SessionId> damaged;
   TERTULIA_TRY_AS(const std::vector<Question> questions,
-                  call.services.engine->questions(call.principal.tenant, call.principal.user));
+                  call.services.engine->questions(call.principal.tenant, call.principal.user, &damaged));
+  std::erase_if(damaged, [&](const SessionId& one) { return !session.empty() && one.text() != session; });
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("questions").begin_array();
   for (const Question& question : questions) {
     if (session.empty() || question.key.session.text() == session) write_question(out, question);
   }
-  out.end_array().end_object();
+  out.end_array();
+  write_damaged(out, damaged);
+  out.end_object();
   return Reply::json(std::move(body));
 }
 

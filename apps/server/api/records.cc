@@ -1,5 +1,6 @@
 // What a session keeps beside its messages: tool calls and receipts.
 #include <array>
+#include <set>
 
 #include "tertulia/conversation/json_forms.h"
 
@@ -64,13 +65,17 @@ Result<Reply> list_tool_calls(Call& call) {
 
 Result<Reply> list_unknown_outcomes(Call& call) {
   TERTULIA_TRY(call.no_query());
-  TERTULIA_TRY_AS(const std::vector<ToolCallRecord> records,
-                  call.services.engine->unknown_outcomes(call.principal.tenant, call.principal.user));
+  std::set<SessionId> damaged;
+  TERTULIA_TRY_AS(
+      const std::vector<ToolCallRecord> records,
+      call.services.engine->unknown_outcomes(call.principal.tenant, call.principal.user, &damaged));
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("tool_calls").begin_array();
   for (const ToolCallRecord& record : records) out.raw(to_json(record));
-  out.end_array().end_object();
+  out.end_array();
+  write_damaged(out, damaged);
+  out.end_object();
   return Reply::json(std::move(body));
 }
 

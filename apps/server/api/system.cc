@@ -14,6 +14,11 @@ Result<Reply> get_ready(Call& call) {
   if (call.services.draining()) {
     return Reply::refused(HttpProblem::kShuttingDown, "the server is shutting down").with("Retry-After", "1");
   }
+  // A server that can only read is not what others should be sent to; room is looked for, so it clears by
+  // itself.
+  if (Result<void> writable = call.services.store().check_writable(); !writable) {
+    return Reply::refused(Problem::of(writable.error())).with("Retry-After", "5");
+  }
   return Reply{.fixed = R"({"status":"ready"})"};
 }
 
@@ -42,7 +47,9 @@ Result<Reply> get_me(Call& call) {
 Result<Reply> get_metrics(Call& call) {
   Services& services = call.services;
   return Reply{.content_type = "text/plain; version=0.0.4",
-               .body = services.metrics.text(services.connections(), services.engine->running().size())};
+               .body = services.metrics.text({.connections = services.connections(),
+                                              .running_turns = services.engine->running().size(),
+                                              .writable = services.store().check_writable()})};
 }
 
 constexpr std::array kSystemRoutes{

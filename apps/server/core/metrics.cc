@@ -38,7 +38,7 @@ void Metrics::request_ended(int status, Duration took, std::uint64_t bytes) {
   bytes_sent_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-std::string Metrics::text(std::size_t connections, std::size_t running_turns) const {
+std::string Metrics::text(const Now& now) const {
   std::string out;
   constexpr std::string_view kRequests = "tertulia_http_requests_total";
   add_header(out, kRequests, "counter", "Requests that were answered, by the kind of status.");
@@ -61,9 +61,9 @@ std::string Metrics::text(std::size_t connections, std::size_t running_turns) co
   add_one(out, "tertulia_http_abandoned_total", "counter", "Requests whose client went away.",
           read(requests_[0]));
   add_one(out, "tertulia_http_sent_bytes_total", "counter", "Bytes of answers.", read(bytes_sent_));
-  add_one(out, "tertulia_http_connections", "gauge", "Open connections.", connections);
+  add_one(out, "tertulia_http_connections", "gauge", "Open connections.", now.connections);
   add_one(out, "tertulia_http_streams", "gauge", "Open event streams.", streams());
-  add_one(out, "tertulia_turns_running", "gauge", "Turns that run here.", running_turns);
+  add_one(out, "tertulia_turns_running", "gauge", "Turns that run here.", now.running_turns);
   add_one(out, "tertulia_turns_started_total", "counter", "Turns that were asked for.", read(turns_started));
   add_one(out, "tertulia_turns_failed_total", "counter", "Turns that ended with an error.",
           read(turns_failed));
@@ -71,6 +71,9 @@ std::string Metrics::text(std::size_t connections, std::size_t running_turns) co
           read(input_tokens));
   add_one(out, "tertulia_output_tokens_total", "counter", "Tokens that models gave.", read(output_tokens));
   add_one(out, "tertulia_keys_refused_total", "counter", "Requests with a bad key.", read(keys_refused));
+  add_one(out, "tertulia_store_writable", "gauge", "1 while changes can be stored.", now.writable ? 1U : 0U);
+  const bool full = !now.writable && now.writable.error().code() == ErrorCode::kStorageFull;
+  add_one(out, "tertulia_store_full", "gauge", "1 while the disk of the store has no room.", full ? 1U : 0U);
   return out;
 }
 

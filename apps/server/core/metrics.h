@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tertulia/base/clock.h"
+#include "tertulia/base/result.h"
 
 namespace tertulia::server {
 
@@ -29,8 +30,14 @@ class Metrics {
   std::atomic<std::uint64_t> output_tokens{0};
   std::atomic<std::uint64_t> keys_refused{0};
 
+  struct Now {
+    std::size_t connections = 0;
+    std::size_t running_turns = 0;
+    // Of the store: why nothing can be written, if so.
+    Result<void> writable{};
+  };
   // The text form, with what is known only now.
-  std::string text(std::size_t connections, std::size_t running_turns) const;
+  std::string text(const Now& now) const;
 
  private:
   // By the first digit of the status; 0: the client went away before the answer.

@@ -33,7 +33,8 @@ Error no_question(std::string_view id) {
 
 }  // namespace
 
-Result<std::vector<Question>> Engine::questions(const TenantId& tenant, const OwnerId& owner) {
+Result<std::vector<Question>> Engine::questions(const TenantId& tenant, const OwnerId& owner,
+                                                std::set<SessionId>* damaged) {
   std::vector<Question> open;
   if (store() == nullptr) return open;
   std::map<std::pair<SessionId, StreamId>, std::vector<Record>> streams;
@@ -43,6 +44,7 @@ Result<std::vector<Question>> Engine::questions(const TenantId& tenant, const Ow
     for (StoredRecord& stored : page.records) {
       streams[{stored.session, stored.record.stream}].push_back(std::move(stored.record));
     }
+    TERTULIA_TRY(tell_damaged(page, damaged));
     query.cursor = std::move(page.next);
   } while (!query.cursor.empty());
   for (auto& [place, records] : streams) {

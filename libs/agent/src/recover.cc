@@ -143,7 +143,8 @@ void Engine::Impl::watch_stored(SessionKey key, BranchId branch, TurnId turn, Ti
   });
 }
 
-Result<std::vector<ToolCallRecord>> Engine::unknown_outcomes(const TenantId& tenant, const OwnerId& owner) {
+Result<std::vector<ToolCallRecord>> Engine::unknown_outcomes(const TenantId& tenant, const OwnerId& owner,
+                                                             std::set<SessionId>* damaged) {
   std::vector<ToolCallRecord> unknown;
   if (store() == nullptr) return unknown;
   RecordQuery query{
@@ -154,6 +155,7 @@ Result<std::vector<ToolCallRecord>> Engine::unknown_outcomes(const TenantId& ten
       TERTULIA_TRY_AS(ToolCallRecord record, parse_form<ToolCallRecord>(stored.record.payload));
       if (record.outcome == ToolOutcome::kUnknown) unknown.push_back(std::move(record));
     }
+    TERTULIA_TRY(tell_damaged(page, damaged));
     query.cursor = std::move(page.next);
   } while (!query.cursor.empty());
   return unknown;

@@ -176,12 +176,14 @@ std::string boot_id() {
 // the holder dies; the text only tells whoever is refused.
 class RealLock final : public FileLock {
  public:
-  explicit RealLock(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+  RealLock(Descriptor descriptor, Descriptor directory)
+      : descriptor_(std::move(descriptor)), directory_(std::move(directory)) {}
   // The file stays: removing it would let two processes lock two files of one name.
   ~RealLock() override { (void)::ftruncate(descriptor_.number(), 0); }
 
  private:
   Descriptor descriptor_;
+  Descriptor directory_;
 };
 
 Error locked_error(const Path& path, const Descriptor& descriptor) {
@@ -212,6 +214,23 @@ bool still_there(const Path& path, const Descriptor& descriptor) {
   struct stat opened{};
   return ::stat(path.c_str(), &named) == 0 && ::fstat(descriptor.number(), &opened) == 0 &&
          named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+}
+
+// Locks the directory that the lock file stands in: somebody may remove the file beside a process that lives,
+// but what is locked in truth is where everything is written. Not open where directories cannot be locked
+// (network file systems): the file alone has to do there.
+Result<Descriptor> lock_directory(const Path& path) {
+  const Path directory = path.has_parent_path() ? path.parent_path() : Path(".");
+  while (true) {
+    Descriptor descriptor = open_descriptor(directory, O_RDONLY | O_DIRECTORY);
+    if (!descriptor.is_open()) return system_error("lock", directory, errno);
+    if (retried([&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
+      if (errno != EWOULDBLOCK) return Descriptor();
+      const Descriptor file = open_descriptor(path, O_RDONLY);
+      return locked_error(path, file);
+    }
+    if (still_there(directory, descriptor)) return descriptor;
+  }
 }
 
 class RealFileSystem final : public FileSystem {
@@ -302,6 +321,7 @@ class RealFileSystem final : public FileSystem {
 
   Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note) override {
     while (true) {
+      TERTULIA_TRY_AS(Descriptor directory, lock_directory(path));
       Descriptor descriptor = open_descriptor(path, O_RDWR | O_CREAT);
       if (!descriptor.is_open()) return system_error("lock", path, errno);
       if (retried([&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {
@@ -315,7 +335,8 @@ class RealFileSystem final : public FileSystem {
       if (::ftruncate(descriptor.number(), 0) == 0) {
         (void)!::pwrite(descriptor.number(), text.data(), text.size(), 0);
       }
-      return std::unique_ptr<FileLock>(std::make_unique<RealLock>(std::move(descriptor)));
+      return std::unique_ptr<FileLock>(
+          std::make_unique<RealLock>(std::move(descriptor), std::move(directory)));
     }
   }
 };

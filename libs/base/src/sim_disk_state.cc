@@ -232,14 +232,15 @@ Result<SimDiskState::NodeId> SimDiskState::lock(const Path& path, std::string_vi
     directory.names[place.name] = place.node;
     directory.durable_names[place.name] = place.node;
   }
-  if (const auto held = locks_.find(place.node); held != locks_.end()) {
+  // Of the directory, so that nobody gets in by removing the file.
+  if (const auto held = locks_.find(place.directory); held != locks_.end()) {
     return refused(ErrorCode::kLocked, "lock", path, "it is locked (" + held->second + ")")
         .with("note", held->second)
         .with("pid", std::int64_t{1});
   }
-  locks_.emplace(place.node, note);
+  locks_.emplace(place.directory, note);
   trace("lock", place.node, 0);
-  return place.node;
+  return place.directory;
 }
 
 Result<void> SimDiskState::set_world_readable(const Path& path, bool readable) {

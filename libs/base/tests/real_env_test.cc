@@ -132,6 +132,20 @@ TEST_F(RealFiles, ALockIsRefusedWithTheNoteOfItsHolder) {
   EXPECT_TRUE(files().lock(in("LOCK"), "other").ok());
 }
 
+TEST_F(RealFiles, ALockHoldsWhenItsFileIsRemovedOrReplaced) {
+  auto lock = files().lock(in("LOCK"), "tertulia serve");
+  ASSERT_TRUE(lock.ok());
+  files().remove(in("LOCK")).value();
+  for (const char* note : {"second", "third"}) {
+    const Result<std::unique_ptr<FileLock>> refused = files().lock(in("LOCK"), note);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::kLocked);
+    files().open(in("LOCK"), OpenMode::kCreate).value();
+  }
+  lock->reset();
+  EXPECT_TRUE(files().lock(in("LOCK"), "other").ok());
+}
+
 TEST_F(RealFiles, TheLockOfAProcessThatDiedIsFree) {
   int ready[2];
   int hold[2];

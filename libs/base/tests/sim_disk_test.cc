@@ -265,6 +265,13 @@ TEST(SimDisk, OpenFilesAreDeadAndLocksAreFreeAfterACrash) {
   EXPECT_FALSE(disk.lock("/LOCK", "third")) << "the old holder must not free the new lock";
 }
 
+TEST(SimDisk, ALockHoldsWhenItsFileIsRemoved) {
+  SimDisk disk(1);
+  const auto lock = disk.lock("/LOCK", "first").value();
+  disk.remove("/LOCK").value();
+  EXPECT_EQ(disk.lock("/LOCK", "second").error().code(), ErrorCode::kLocked);
+}
+
 TEST(SimDisk, PowerGoesOffAfterTheGivenChange) {
   SimDisk disk(1);
   auto file = durable_file(disk, "/f", "ab");

@@ -108,6 +108,7 @@ class ThreadedStore final : public Store {
   void verify(Done<VerifyReport> done) override {
     start<VerifyReport>(readers_, [this] { return store_->verify(); }, std::move(done));
   }
+  Result<void> check_writable() override { return store_->check_writable(); }
 
  private:
   Workers& writer_of(const SessionKey& key) {

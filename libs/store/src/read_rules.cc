@@ -179,7 +179,8 @@ bool matches(const RecordQuery& query, const Record& record) {
 }
 
 bool note_damaged(const RecordQuery& query, const SessionId& session, const Error& error, RecordPage& page) {
-  if (!query.session.empty() || error.code() != ErrorCode::kSessionDamaged) return false;
+  if (!query.session.empty() && !query.beside_damage) return false;
+  if (error.code() != ErrorCode::kSessionDamaged) return false;
   const auto place = std::lower_bound(page.damaged.begin(), page.damaged.end(), session);
   if (place == page.damaged.end() || *place != session) page.damaged.insert(place, session);
   return true;

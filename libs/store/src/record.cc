@@ -11,20 +11,64 @@ namespace tertulia {
 
 namespace {
 
-// In the order of the enumerators.
-constexpr std::array<std::string_view, 11> kNames = {"journal",    "event",      "tool_call", "episode",
-                                                     "receipt",    "checkpoint", "asset",     "lease",
-                                                     "submission", "question",   "memory"};
+// Without a default: the compiler names a kind that is missing.
+constexpr std::string_view text_of(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kJournal:
+      return "journal";
+    case RecordKind::kEvent:
+      return "event";
+    case RecordKind::kToolCall:
+      return "tool_call";
+    case RecordKind::kEpisode:
+      return "episode";
+    case RecordKind::kReceipt:
+      return "receipt";
+    case RecordKind::kCheckpoint:
+      return "checkpoint";
+    case RecordKind::kAsset:
+      return "asset";
+    case RecordKind::kLease:
+      return "lease";
+    case RecordKind::kSubmission:
+      return "submission";
+    case RecordKind::kQuestion:
+      return "question";
+    case RecordKind::kMemory:
+      return "memory";
+  }
+  return {};
+}
+
+constexpr bool are_all_kinds_listed() {
+  for (std::size_t i = 0; i < kAllRecordKinds.size(); ++i) {
+    if (kAllRecordKinds[i] != static_cast<RecordKind>(i) || text_of(kAllRecordKinds[i]).empty()) return false;
+  }
+  return text_of(static_cast<RecordKind>(kAllRecordKinds.size())).empty();
+}
+static_assert(are_all_kinds_listed(), "a kind of record is missing in kAllRecordKinds");
 
 }  // namespace
 
-std::string_view name_of(RecordKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+std::string_view name_of(RecordKind kind) { return text_of(kind); }
+
+Result<void> tell_damaged(const RecordPage& page, std::set<SessionId>* damaged) {
+  if (page.damaged.empty()) return {};
+  if (damaged == nullptr) {
+    return Error(ErrorCode::kSessionDamaged, "not everything of session '" + page.damaged.front().text() +
+                                                 "' can be read: it is damaged; run: tertulia verify")
+        .with("session", page.damaged.front().text());
+  }
+  damaged->insert(page.damaged.begin(), page.damaged.end());
+  return {};
+}
 
 Result<RecordKind> record_kind_named(std::string_view name) {
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return static_cast<RecordKind>(i);
+  std::vector<std::string> known;
+  for (const RecordKind kind : kAllRecordKinds) {
+    if (text_of(kind) == name) return kind;
+    known.emplace_back(text_of(kind));
   }
-  const std::vector<std::string> known(kNames.begin(), kNames.end());
   return Error(ErrorCode::kOutOfRange, "there is no such kind of record" + did_you_mean(name, known))
       .with("param", "kind");
 }

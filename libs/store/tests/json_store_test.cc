@@ -104,6 +104,27 @@ TEST(JsonStore, SecondProcessIsRefusedWithThePidOfTheFirst) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(JsonStore, SecondOpeningIsRefusedAlsoWhenTheLockFileIsGone) {
+  const JsonTempDirectory directory;
+  const auto store = open_at(real_env(), directory.path() / "data").value();
+  std::filesystem::remove(directory.path() / "data" / "lock");
+  EXPECT_EQ(open_at(real_env(), directory.path() / "data").error().code(), ErrorCode::kLocked);
+}
+
+TEST(JsonStore, AFullDiskIsAStateThatEndsWhenThereIsRoom) {
+  SimEnv env(1);
+  const auto store = open_at(env, "/data").value();
+  store->commit(StoreTrial::first(StoreTrial::key())).value();
+  EXPECT_TRUE(store->check_writable());
+  env.disk().set_faults({.capacity = env.disk().used_bytes() + 10});
+  EXPECT_EQ(store->commit(StoreTrial::first(StoreTrial::key("second"))).error().code(),
+            ErrorCode::kStorageFull);
+  EXPECT_EQ(store->check_writable().error().code(), ErrorCode::kStorageFull);
+  env.disk().set_faults({});
+  EXPECT_TRUE(store->check_writable());
+  EXPECT_FALSE(env.files().info("/data/room.new"));
+}
+
 TEST(JsonStore, SymbolicLinksDoNotLeadOut) {
   const JsonTempDirectory directory;
   const Path root = directory.path() / "data";

@@ -52,6 +52,27 @@ TEST(SqliteStore, ASecondOpeningIsRefusedNamingTheProcess) {
   EXPECT_EQ(std::get<std::int64_t>(*second.error().fact("pid")), ::getpid());
 }
 
+TEST(SqliteStore, ASecondOpeningIsRefusedAlsoWhenTheLockFileIsGone) {
+  TempDirectory directory;
+  const std::unique_ptr<SqliteStore> store = open_store(real_env(), directory.path() / "data");
+  std::filesystem::remove(directory.path() / "data" / "tertulia.lock");
+  EXPECT_EQ(open_sqlite_store(real_env(), directory.path() / "data").error().code(), ErrorCode::kLocked);
+}
+
+TEST(SqliteStore, AFullDiskIsAStateThatEndsWhenThereIsRoom) {
+  SimEnv env(1);
+  const std::unique_ptr<SqliteStore> store = open_store(env, "/data");
+  commit(*store, Trial::first(Trial::key())).value();
+  EXPECT_TRUE(store->check_writable());
+  env.disk().set_faults({.capacity = env.disk().used_bytes() + 10});
+  const std::string large(600'000, 'x');
+  EXPECT_EQ(commit(*store, append(Trial::key(), Revision{1}, Trial::turn(1, large, "answer"))).error().code(),
+            ErrorCode::kStorageFull);
+  EXPECT_EQ(store->check_writable().error().code(), ErrorCode::kStorageFull);
+  env.disk().set_faults({});
+  EXPECT_TRUE(store->check_writable());
+}
+
 TEST(SqliteStore, ADirectoryOfSomebodyElseIsRefusedAndLeftAlone) {
   TempDirectory directory;
   std::ofstream(directory.path() / "holiday.txt") << "a photo";

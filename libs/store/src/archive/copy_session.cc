@@ -1,23 +1,18 @@
 #include "tertulia/store/copy_session.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/store/read_rules.h"
 
+#include "export_scope.h"
 #include "session_replay.h"
 
 namespace tertulia {
 
 namespace {
-
-// Everything that has no turn to come with, and no process to belong to.
-constexpr std::array kCopiedKinds = {RecordKind::kJournal, RecordKind::kEvent,      RecordKind::kEpisode,
-                                     RecordKind::kReceipt, RecordKind::kCheckpoint, RecordKind::kAsset,
-                                     RecordKind::kMemory,  RecordKind::kSubmission, RecordKind::kQuestion};
 
 class Copying {
  public:
@@ -33,7 +28,9 @@ class Copying {
     std::sort(turns_.begin(), turns_.end(), [](const auto& a, const auto& b) {
       return std::pair(a.second.revision, a.first) < std::pair(b.second.revision, b.first);
     });
-    for (const RecordKind kind : kCopiedKinds) TERTULIA_TRY(read_kind(kind));
+    for (const RecordKind kind : kAllRecordKinds) {
+      if (travel_of(kind) == Travel::kAlone) TERTULIA_TRY(read_kind(kind));
+    }
     if (!edit_.branch) return {};
     for (BranchHead& head : heads_) edit_.branch(head);
     return {};

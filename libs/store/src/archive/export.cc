@@ -100,7 +100,9 @@ class Exporter {
     ++counts_.sessions;
     counts_.branches += state.branches.size();
     TERTULIA_TRY(write_turns(key, state.branches));
-    for (const RecordKind kind : kExportedKinds) TERTULIA_TRY(write_records(key, kind));
+    for (const RecordKind kind : kAllRecordKinds) {
+      if (travel_of(kind) == Travel::kAlone) TERTULIA_TRY(write_records(key, kind));
+    }
     report();
     return {};
   }
@@ -210,6 +212,7 @@ Result<std::vector<SessionKey>> keys_in(Store& store, const ExportScope& scope) 
   } else {
     SessionQuery query{
         .tenant = scope.tenant, .owner = scope.owner, .own = OwnSessions::kToo, .limit = kMaxPage};
+    if (scope.tenant.empty()) query.idle_since = Time::max();
     do {
       TERTULIA_TRY_AS(SessionPage page, list(store, query));
       for (SessionSummary& summary : page.sessions) keys.insert(std::move(summary.key));
@@ -221,6 +224,9 @@ Result<std::vector<SessionKey>> keys_in(Store& store, const ExportScope& scope) 
 
 Result<ArchiveCounts> export_sessions(Store& store, const ExportScope& scope, const ArchiveSink& sink,
                                       const ArchiveProgress& progress) {
+  if (scope.tenant.empty()) {
+    return Error(ErrorCode::kMissingField, "name the tenant to export").with("param", "tenant");
+  }
   TERTULIA_TRY_AS(const std::vector<SessionKey> keys, keys_in(store, scope));
   return Exporter(store, sink, progress).run(keys, !scope.sessions.empty());
 }

@@ -184,6 +184,7 @@ class ArchiveImport {
     std::optional<SessionImport> session;
     writing_ = &rollback;
     reported_ = 0;
+    left_out_ = 0;
     for (;;) {
       TERTULIA_TRY_AS(auto item, reader.next());
       if (!item) break;
@@ -193,6 +194,8 @@ class ArchiveImport {
     rollback.keep_all();
     ArchiveCounts counts = reader.counts();
     counts.bytes = reader.bytes();
+    counts.records -= left_out_;
+    counts.left_out = left_out_;
     return counts;
   }
 
@@ -210,7 +213,10 @@ class ArchiveImport {
     if (!session) return {};
     if (auto* branch = std::get_if<ArchivedBranch>(&item)) return session->add(std::move(*branch));
     if (auto* turn = std::get_if<ArchivedTurn>(&item)) return session->add(std::move(*turn));
-    if (auto* record = std::get_if<Record>(&item)) return session->add(std::move(*record));
+    if (auto* record = std::get_if<Record>(&item)) {
+      if (import_takes(record->stream.kind, target_.source)) return session->add(std::move(*record));
+      ++left_out_;
+    }
     return {};
   }
 
@@ -244,9 +250,31 @@ class ArchiveImport {
   ImportRollback* writing_ = nullptr;
   std::uint64_t checked_bytes_ = 0;
   std::uint64_t reported_ = 0;
+  std::uint64_t left_out_ = 0;
 };
 
 }  // namespace
+
+bool import_takes(RecordKind kind, ArchiveSource source) {
+  switch (kind) {
+    case RecordKind::kJournal:
+    case RecordKind::kEvent:
+    case RecordKind::kEpisode:
+    case RecordKind::kReceipt:
+    case RecordKind::kCheckpoint:
+    case RecordKind::kAsset:
+      return true;
+    case RecordKind::kSubmission:
+    case RecordKind::kQuestion:
+    case RecordKind::kMemory:
+      return source == ArchiveSource::kOwn;
+    case RecordKind::kToolCall:
+    case RecordKind::kLease:
+      // Refused as what no archive has.
+      return true;
+  }
+  return false;
+}
 
 Result<ArchiveCounts> import_archive(Store& store, File& archive, const ImportTarget& target,
                                      const ArchiveProgress& progress) {

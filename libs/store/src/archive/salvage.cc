@@ -29,11 +29,21 @@ class Salvage {
       return false;
     }
     session_ = std::move(state->session);
+    const std::size_t before = report_.losses.size();
     for (const BranchHead& head : state->branches) read_branch(head);
     std::sort(turns_.begin(), turns_.end(), [](const auto& a, const auto& b) {
       return std::pair(a.second.revision, a.first) < std::pair(b.second.revision, b.first);
     });
-    for (const RecordKind kind : kExportedKinds) read_kind(kind);
+    for (const RecordKind kind : kAllRecordKinds) {
+      if (travel_of(kind) == Travel::kAlone) read_kind(kind);
+    }
+    // What nothing else has told of.
+    if (!state->damage.empty() && report_.losses.size() == before) {
+      lost(state->damage + " is damaged; what it said is not in the copy");
+    }
+    // A session whose own fields are lost says no revision.
+    for (const auto& [branch, turn] : turns_) session_.revision = std::max(session_.revision, turn.revision);
+    session_.revision = std::max(session_.revision, Revision{1});
     return true;
   }
 
@@ -127,30 +137,55 @@ class Salvage {
       return turn;
     }
     for (const StoredRecord& record : page->records) {
-      if (auto call = parse_form<ToolCallRecord>(record.record.payload))
-        turn.tool_calls.push_back(*std::move(call));
+      auto call = parse_form<ToolCallRecord>(record.record.payload);
+      if (call) turn.tool_calls.push_back(*std::move(call));
+      if (!call) lost("a tool call of turn " + turn.turn.id().text() + " is lost: " + call.error().message());
     }
     return turn;
   }
 
   void read_kind(RecordKind kind) {
     RecordQuery query = query_of(kind);
+    query.beside_damage = true;
     query.limit = 100;
-    for (;;) {
+    std::vector<Record> found;
+    bool damaged = false;
+    do {
       auto page = read_records(store_, query);
-      if (!page && query.limit > 1) {
-        query.limit = 1;
-        continue;
-      }
       if (!page) {
-        lost("records of kind '" + std::string(name_of(kind)) +
-             "' are lost from one on: " + words_of(page.error()));
-        return;
+        lost("records of kind '" + std::string(name_of(kind)) + "' are lost: " + words_of(page.error()));
+        break;
       }
-      for (StoredRecord& record : page->records) records_.push_back(std::move(record.record));
+      damaged = damaged || !page->damaged.empty();
+      for (StoredRecord& record : page->records) found.push_back(std::move(record.record));
       query.cursor = std::move(page->next);
-      if (query.cursor.empty()) return;
+    } while (!query.cursor.empty());
+    const std::size_t whole = found.size();
+    keep_without_gaps(kind, found);
+    if (damaged || found.size() != whole) {
+      lost("not all records of kind '" + std::string(name_of(kind)) + "' can be read; " +
+           std::to_string(found.size()) + " are in the copy");
     }
+    for (Record& record : found) records_.push_back(std::move(record));
+  }
+
+  // A stream has no gaps. Of what was remembered the newest part counts, of everything else the beginning.
+  static void keep_without_gaps(RecordKind kind, std::vector<Record>& records) {
+    std::vector<Record> kept;
+    for (std::size_t i = 0; i < records.size();) {
+      std::size_t end = i + 1;
+      std::size_t first = i;
+      std::size_t behind = 0;  // where the first part ends
+      for (; end < records.size() && records[end].stream == records[i].stream; ++end) {
+        if (records[end].number == records[end - 1].number + 1) continue;
+        if (behind == 0) behind = end;
+        if (kind == RecordKind::kMemory) first = end;
+      }
+      const std::size_t last = kind == RecordKind::kMemory || behind == 0 ? end : behind;
+      for (std::size_t at = first; at < last; ++at) kept.push_back(std::move(records[at]));
+      i = end;
+    }
+    records = std::move(kept);
   }
 
   RecordQuery query_of(RecordKind kind) const {

@@ -24,9 +24,11 @@ JsonDirectory::JsonDirectory(std::unique_ptr<FileSystem> owned, FileSystem& file
       sessions_(directory_ / kSessionsDirectory),
       capacity_(std::max<std::size_t>(options.sessions_in_memory, 1)),
       log_(options.log.component("json store")),
-      context_{.files = files_, .health = health_, .mended = [this](Problem problem) {
-                 note_mended(std::move(problem));
-               }} {}
+      room_(files_, directory_),
+      context_{.files = files_,
+               .health = health_,
+               .mended = [this](Problem problem) { note_mended(std::move(problem)); },
+               .salvages = options.salvages} {}
 
 Result<std::unique_ptr<JsonDirectory>> JsonDirectory::open(Env& env, const Path& directory,
                                                            const JsonStoreOptions& options) {
@@ -113,10 +115,15 @@ void JsonDirectory::distrust_index() {
 }
 
 Result<Revision> JsonDirectory::commit(Commit commit) {
-  return files_of(commit.key)->commit(commit, indexing());
+  return watched(files_of(commit.key)->commit(commit, indexing()));
 }
 
-Result<void> JsonDirectory::note(Note note) { return files_of(note.key)->note(note); }
+Result<void> JsonDirectory::note(Note note) { return watched(files_of(note.key)->note(note)); }
+
+Result<void> JsonDirectory::check_writable() {
+  TERTULIA_TRY(health_.check());
+  return room_.check();
+}
 
 Result<SessionState> JsonDirectory::load(const SessionKey& key) { return files_of(key)->load(); }
 
@@ -188,6 +195,12 @@ Result<void> JsonDirectory::ensure_indexed() {
     Result<Session> session =
         key ? files_of(*key)->session([this](const Session& found) { index_.put(summary_of(found)); })
             : Result<Session>(Error(ErrorCode::kSessionDamaged, "its session.json cannot be read"));
+    if (session && files_of(*key)->is_damaged()) {
+      log_.error("a session is damaged", {{"directory", name}});
+      SessionSummary summary = summary_of(*session);
+      summary.damaged = true;
+      index_.put(summary);
+    }
     if (session || session.error().code() == ErrorCode::kNoSession) continue;
     if (session.error().code() != ErrorCode::kSessionDamaged) return std::move(session).error();
     log_.error("a session is damaged", {{"directory", name}});
@@ -244,7 +257,7 @@ Result<EraseReport> JsonDirectory::erase(const EraseScope& scope) {
   EraseReport report;
   try {
     for (const SessionKey& key : keys) {
-      TERTULIA_TRY(files_of(key)->erase(report, [&] { index_.remove(key); }));
+      TERTULIA_TRY(watched(files_of(key)->erase(report, [&] { index_.remove(key); })));
     }
   } catch (const std::bad_alloc&) {
     distrust_index();

@@ -12,6 +12,7 @@
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/store/blocking_store.h"
 #include "tertulia/store/json_store.h"
+#include "tertulia/store/room_watch.h"
 
 #include "session_files.h"
 #include "session_index.h"
@@ -32,8 +33,19 @@ class JsonDirectory final : public BlockingStore {
   Result<SessionPage> list(const SessionQuery& query) override;
   Result<EraseReport> erase(const EraseScope& scope) override;
   Result<VerifyReport> verify() override;
+  Result<void> check_writable() override;
 
  private:
+  // What became of a change, for whoever asks whether there is room.
+  template <class T>
+  Result<T> watched(Result<T> changed) {
+    if (changed) {
+      room_.succeeded();
+    } else {
+      room_.failed(changed.error());
+    }
+    return changed;
+  }
   Result<SessionPage> list_unfinished(const SessionQuery& query);
   // The sessions that a query is about (record_page.cc).
   Result<std::vector<SessionKey>> keys_of(const RecordQuery& query);
@@ -66,6 +78,7 @@ class JsonDirectory final : public BlockingStore {
   const Path sessions_;
   const std::size_t capacity_;
   Log log_;
+  RoomWatch room_;
   std::unique_ptr<FileLock> lock_;
   WriteHealth health_;
   JsonStoreContext context_;

@@ -21,6 +21,7 @@ inline constexpr std::string_view kSessionsDirectory = "sessions";
 // Inside a session's directory.
 inline constexpr std::string_view kSessionFile = "session.json";
 inline constexpr std::string_view kPendingFile = "pending.json";
+inline constexpr std::string_view kLengthsFile = "lengths.json";
 inline constexpr std::string_view kBranchesDirectory = "branches";
 inline constexpr std::string_view kRecordsDirectory = "records";
 inline constexpr std::string_view kAssetsDirectory = "assets";

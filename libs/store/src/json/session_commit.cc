@@ -13,6 +13,7 @@ namespace {
 
 // A file of records is written anew when what was dropped takes more than the rest and this.
 constexpr std::uint64_t kSlackBytes = 64U << 10U;
+constexpr std::size_t kSectorBytes = 512;
 
 std::string in_tree(const std::string& path, const std::string& tree) { return path.substr(tree.size() + 1); }
 
@@ -176,7 +177,11 @@ void SessionFiles::plan_branch(Plan& plan, const BranchId& id) {
   }
   const std::string transcript = files.path + "/" + std::string(kTranscriptFile);
   std::string text;
-  if (branch.is_fresh) text = header_line(key_, transcript, {.file = "transcript", .branch = id});
+  if (branch.is_fresh) {
+    text =
+        header_line(key_, transcript,
+                    {.file = "transcript", .branch = id, .forked_from = plan.after->find(id)->forked_from});
+  }
   if (branch.writes_head) files.state_at = 0;
   files.revision = plan.revision;
   files.time = plan.time;
@@ -410,6 +415,7 @@ Result<Revision> SessionFiles::commit(const Commit& commit, const Changed& chang
     distrust_memory();
     throw;
   }
+  write_lengths(plan);
   changed(image_.session);
   return revision;
 }
@@ -444,7 +450,46 @@ Result<void> SessionFiles::note(const Note& note) {
     distrust_memory();
     throw;
   }
+  write_lengths(plan);
   return {};
+}
+
+// Those whose loss nothing else would tell: the steps and events of a turn come and go with it, and a lease
+// with its process.
+bool SessionFiles::is_measured(RecordKind kind) {
+  return kind != RecordKind::kJournal && kind != RecordKind::kEvent && kind != RecordKind::kLease;
+}
+
+void SessionFiles::write_lengths(const Plan& plan) noexcept {
+  try {
+    bool changes = false;
+    for (const BranchId& id : plan.dropped) {
+      changes =
+          std::erase_if(lengths_,
+                        [&](const auto& one) { return one.first.starts_with(branch_path(id) + "/"); }) > 0 ||
+          changes;
+    }
+    for (const auto& [id, records] : plan.records) {
+      const auto file = records_.find(id);
+      if (!is_measured(id.first) || file == records_.end()) continue;
+      lengths_[records_path(id.first, id.second)] = {.generation = file->second.header.generation,
+                                                     .bytes = file->second.size};
+      changes = true;
+    }
+    if (!changes) return;
+    std::string text = lengths_document(key_, lengths_);
+    const Result<std::unique_ptr<File>> file =
+        context_.files.open(directory_.at(kLengthsFile), OpenMode::kCreate);
+    if (!file) return;
+    // In place, in whole sectors: what was longer before is overwritten with blanks.
+    const std::uint64_t before = (*file)->size().value_or(0);
+    const std::size_t sectors = (text.size() + kSectorBytes - 1) / kSectorBytes;
+    text.resize(std::max<std::size_t>(before, sectors * kSectorBytes), ' ');
+    static_cast<void>((*file)->write_at(0, text));
+  } catch (const std::bad_alloc&) {
+    // They say less than they could.
+    return;
+  }
 }
 
 }  // namespace tertulia

@@ -60,6 +60,9 @@ void SessionFiles::reset() {
   records_.clear();
   damage_.reset();
   is_unreadable_ = false;
+  is_unsure_ = false;
+  lost_branch_.clear();
+  lengths_.clear();
   directory_.forget_open_file();
 }
 
@@ -90,11 +93,14 @@ Result<void> SessionFiles::read_all() {
     is_unreadable_ = true;
     return {};
   }
-  TERTULIA_TRY_AS(const std::string text, read_file(files, directory_.at(kSessionFile)));
-  TERTULIA_TRY_AS(image_.session, read_session_document(text));
-  if (key_of(image_.session) != key_) {
-    return Error(ErrorCode::kDamaged, "it belongs to another session");
+  if (Result<void> own = read_session_file(); !own) {
+    if (!is_about_content(own.error().code()) || !context_.salvages) return own;
+    // Its own fields are lost; everything else stands in other files, each with its checksum.
+    note_damage(std::string(kSessionFile), own.error().message());
+    image_.session = {.id = key_.session, .tenant = key_.tenant, .owner = key_.owner};
+    is_unsure_ = true;
   }
+  read_lengths();
   // A process that was killed may have left names that are there but not yet safe.
   TERTULIA_TRY(files.sync_directory(directory_.path()));
   TERTULIA_TRY(swept(""));
@@ -107,6 +113,14 @@ Result<void> SessionFiles::read_all() {
   TERTULIA_TRY(settle_torn_lines());
   Result<void> lineage = check_lineage(infos_of(image_.branches));
   if (!lineage) note_damage(std::string(kBranchesDirectory), lineage.error().message());
+  return {};
+}
+
+Result<void> SessionFiles::read_session_file() {
+  TERTULIA_TRY_AS(const std::string text, read_file(context_.files, directory_.at(kSessionFile)));
+  TERTULIA_TRY_AS(Session session, read_session_document(text));
+  if (tertulia::key_of(session) != key_) return Error(ErrorCode::kDamaged, "it belongs to another session");
+  image_.session = std::move(session);
   return {};
 }
 
@@ -132,23 +146,42 @@ Result<void> SessionFiles::read_branches() {
       if (!is_about_content(done.error().code())) return done;
       // Without this branch the session is not what it was.
       note_damage(path + "/" + std::string(kBranchFile), done.error().message());
-      is_unreadable_ = true;
+      is_unreadable_ = !context_.salvages;
+      is_unsure_ = true;
+      lost_branch_ = path + "/" + std::string(kBranchFile);
     }
   }
   std::ranges::sort(image_.branches, {}, [&](const BranchHead& head) { return branches_[head.id].order; });
   return {};
 }
 
-Result<void> SessionFiles::read_branch(const std::string& path) {
+Result<BranchDocument> SessionFiles::read_branch_file(const std::string& path) {
   const std::string file = path + "/" + std::string(kBranchFile);
-  TERTULIA_TRY(context_.files.sync_directory(directory_.at(path)));
   TERTULIA_TRY_AS(const std::string text, read_file(context_.files, directory_.at(file)));
-  TERTULIA_TRY_AS(BranchDocument document, read_branch_document(key_, path, text));
+  return read_branch_document(key_, path, text);
+}
+
+Result<void> SessionFiles::read_branch(const std::string& path) {
+  TERTULIA_TRY(context_.files.sync_directory(directory_.at(path)));
+  Result<BranchDocument> read = read_branch_file(path);
+  bool is_whole = true;
+  const std::string unread = path + "/" + std::string(kBranchFile);
+  if (!read) {
+    if (!is_about_content(read.error().code()) || !context_.salvages) return std::move(read).error();
+    const Error why = read.error();
+    read = told_by_transcript(path, is_whole);
+    if (!read) return why;
+    note_damage(unread, why.message());
+    is_unsure_ = true;
+  }
+  BranchDocument document = *std::move(read);
   BranchHead& head = document.head;
   head.message_count = own_begin(head);
   BranchFiles files{
       .path = path, .order = document.order, .revision = document.revision, .time = document.time};
-  if (Result<void> done = read_transcript_end(head, files); !done) {
+  if (!is_whole) {
+    files.damage = unread;
+  } else if (Result<void> done = read_transcript_end(head, files); !done) {
     if (!is_about_content(done.error().code())) return done;
     files.damage = transcript_path(path);
     note_damage(files.damage, done.error().message());
@@ -268,11 +301,13 @@ Result<SessionFiles::RecordsFile> SessionFiles::read_records_file(RecordKind kin
   file.header = {.file = std::string(name_of(kind)), .branch = branch};
   Result<std::unique_ptr<File>> opened = context_.files.open(directory_.at(path), OpenMode::kRead);
   if (!opened) {
-    if (opened.error().code() == ErrorCode::kNotFound) return file;
-    return std::move(opened).error();
+    if (opened.error().code() != ErrorCode::kNotFound) return std::move(opened).error();
+    if (!lengths_.contains(path)) return file;
+    return Error(ErrorCode::kDamaged, "it is missing, and had been stored");
   }
   file.exists = true;
-  TERTULIA_TRY_AS(file.size, settle_ending(**opened, path, file.damage));
+  std::optional<TornLine> torn;
+  TERTULIA_TRY_AS(file.size, settle_ending(**opened, path, file.damage, &torn));
   LineReader lines(**opened, file.size);
   for (std::uint64_t at = 0; at < file.size;) {
     TERTULIA_TRY_AS(std::optional<std::string_view> line, lines.line_at(at));
@@ -295,6 +330,12 @@ Result<SessionFiles::RecordsFile> SessionFiles::read_records_file(RecordKind kin
       replay(file, read->items, at, end - at);
     }
     at = end;
+  }
+  if (const std::string shorter = shorter_than_stored(path, file); !shorter.empty()) {
+    if (file.damage.empty()) file.damage = path;
+    note_damage(file.damage, shorter);
+  } else if (torn && file.damage.empty()) {
+    TERTULIA_TRY(cut_torn(path, torn->at, torn->bytes));
   }
   return file;
 }
@@ -344,11 +385,16 @@ Result<SessionState> SessionFiles::load() {
   return state;
 }
 
+bool SessionFiles::is_damaged() const {
+  MutexLock lock(state_mutex_);
+  return damage_.has_value();
+}
+
 Result<Session> SessionFiles::session(const Changed& changed) {
   MutexLock lock(write_mutex_);
   TERTULIA_TRY(ensure_loaded());
   if (!exists_) return no_session(key_.session);
-  if (is_unreadable_) return *damage_;
+  if (is_unreadable_ || is_unsure_) return *damage_;
   changed(image_.session);
   return image_.session;
 }

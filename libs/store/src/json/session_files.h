@@ -40,6 +40,8 @@ struct JsonStoreContext {
   WriteHealth& health;
   // Told of everything that was mended: a torn line that was cut.
   std::function<void(Problem)> mended;
+  // JsonStoreOptions::salvages.
+  bool salvages = false;
 };
 
 // A fact of an error that is a text; empty if there is none.
@@ -60,6 +62,8 @@ class SessionFiles {
   Result<SessionState> load();
   // Loads it if need be and gives the session. kNoSession.
   Result<Session> session(const Changed& changed);
+  // Something of it is known to be damaged, so that not even its revision is certain.
+  bool is_damaged() const;
   Result<std::vector<StoredTurn>> read_turns(const TurnRange& range);
 
   // Calls `found` with every record that matches the query, without its payload (tool calls: with it). With
@@ -146,6 +150,18 @@ class SessionFiles {
   Result<void> read_branches() TERTULIA_REQUIRES(write_mutex_);
   Result<void> read_branch(const std::string& path) TERTULIA_REQUIRES(write_mutex_);
   Result<void> read_transcript_end(BranchHead& head, BranchFiles& files) TERTULIA_REQUIRES(write_mutex_);
+  Result<void> read_session_file() TERTULIA_REQUIRES(write_mutex_);
+  Result<BranchDocument> read_branch_file(const std::string& path) TERTULIA_REQUIRES(write_mutex_);
+  // What the transcript of a branch tells of it, where its branch.json cannot be read. `is_whole` if its
+  // turns have their place: false for a fork whose origin nobody knows.
+  Result<BranchDocument> told_by_transcript(const std::string& path, bool& is_whole)
+      TERTULIA_REQUIRES(write_mutex_);
+  void read_lengths() TERTULIA_REQUIRES(write_mutex_);
+  // What the lengths say against the file as it is; empty if they fit.
+  std::string shorter_than_stored(const std::string& path, const RecordsFile& file) const
+      TERTULIA_REQUIRES(write_mutex_);
+  // After a change was stored. It may fail: then they say less than they could.
+  void write_lengths(const Plan& plan) noexcept TERTULIA_REQUIRES(write_mutex_);
   // The size of the file as far as it is whole, after mending what a crash left. With `torn`, a torn line is
   // left there to be judged.
   Result<std::uint64_t> settle_ending(File& file, const std::string& path, std::string& damage,
@@ -179,6 +195,7 @@ class SessionFiles {
   void plan_branches(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
   void plan_branch(Plan& plan, const BranchId& id) TERTULIA_REQUIRES(write_mutex_);
   void plan_record(Plan& plan, const AddRecord& add) TERTULIA_REQUIRES(write_mutex_);
+  static bool is_measured(RecordKind kind);
   static bool forgets(RecordKind kind, const RecordsFile& file, const std::vector<RecordItem>& items);
   void plan_record(Plan& plan, const DropRecords& drop) TERTULIA_REQUIRES(write_mutex_);
   Result<void> plan_records_files(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
@@ -239,6 +256,7 @@ class SessionFiles {
   Mutex write_mutex_;
   SessionDirectory directory_ TERTULIA_GUARDED_BY(write_mutex_);
   std::atomic<bool> is_loaded_ = false;
+  StoredLengths lengths_ TERTULIA_GUARDED_BY(write_mutex_);
   std::atomic<std::uint64_t> changes_begun_ = 0;
   std::atomic<std::uint64_t> changes_done_ = 0;
 
@@ -251,6 +269,10 @@ class SessionFiles {
   // The first damage, as the error that a writer gets. `is_unreadable_`: readers of the session get it too.
   std::optional<Error> damage_;
   bool is_unreadable_ = false;
+  // What is listed of it is not certain: a branch is not what it was, or missing.
+  bool is_unsure_ = false;
+  // The branch.json of a branch of which nothing is known, not even its name.
+  std::string lost_branch_;
 };
 
 class SessionFiles::Changing {

@@ -64,6 +64,47 @@ Result<void> SessionFiles::look_for_traces(const BranchId& branch) {
   return {};
 }
 
+void SessionFiles::read_lengths() {
+  const Result<std::string> text = read_file(context_.files, directory_.at(kLengthsFile));
+  if (!text) return;
+  const std::size_t end = text->find_last_not_of(' ');
+  lengths_ = read_lengths_document(key_, std::string_view(*text).substr(0, end + 1));
+}
+
+std::string SessionFiles::shorter_than_stored(const std::string& path, const RecordsFile& file) const {
+  const auto stored = lengths_.find(path);
+  if (stored == lengths_.end() || file.header.generation > stored->second.generation) return {};
+  if (file.header.generation == stored->second.generation && file.size >= stored->second.bytes) return {};
+  return "it has " + std::to_string(file.size) + " bytes that can be read, and had been stored with " +
+         std::to_string(stored->second.bytes);
+}
+
+Result<BranchDocument> SessionFiles::told_by_transcript(const std::string& path, bool& is_whole) {
+  const std::string transcript = path + "/" + std::string(kTranscriptFile);
+  TERTULIA_TRY_AS(const std::unique_ptr<File> file,
+                  context_.files.open(directory_.at(transcript), OpenMode::kRead));
+  TERTULIA_TRY_AS(const std::uint64_t size, file->size());
+  LineReader lines(*file, size);
+  TERTULIA_TRY_AS(const std::optional<std::string_view> first, lines.line_at(0));
+  if (!first) return Error(ErrorCode::kDamaged, "the first line of its transcript is missing");
+  const std::uint64_t behind = first->size() + 1;
+  TERTULIA_TRY_AS(FileHeader header, read_header_line(key_, transcript, *first));
+  if (branch_path(header.branch) != path) return Error(ErrorCode::kDamaged, "it is another branch's");
+  // Behind all others whose order is known.
+  constexpr std::uint64_t kLast = UINT64_MAX / 2;
+  BranchDocument document;
+  document.head.id = header.branch;
+  document.order = header.branch == main_branch() ? 0 : kLast;
+  document.head.forked_from = std::move(header.forked_from);
+  TERTULIA_TRY_AS(const std::optional<std::string_view> turn, lines.line_at(behind));
+  const std::optional<TurnHead> head = turn ? read_turn_head(*turn) : std::nullopt;
+  // A fork of an older version does not say its origin here; a branch that begins at 0 has none.
+  const bool says_origin = document.head.forked_from || head || document.head.id == main_branch();
+  is_whole = says_origin && (!head || head->first_index == own_begin(document.head));
+  if (!is_whole) document.head.forked_from.reset();
+  return document;
+}
+
 Result<void> SessionFiles::settle_torn_lines() {
   for (auto& [id, files] : branches_) {
     if (!files.torn) continue;

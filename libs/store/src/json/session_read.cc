@@ -47,6 +47,9 @@ Result<std::vector<SessionFiles::TranscriptPart>> SessionFiles::parts_of(const T
   if (!segments) {
     if (segments.error().code() == ErrorCode::kDamaged)
       return damaged("branches", segments.error().message());
+    if (segments.error().code() == ErrorCode::kNoBranch && !lost_branch_.empty()) {
+      return damaged(lost_branch_, "it may be the branch that was asked for");
+    }
     return std::move(segments).error();
   }
   const BranchFiles& asked = branches_.at(range.branch);
@@ -187,6 +190,10 @@ Result<void> SessionFiles::for_each_turn(const TranscriptPart& part, std::string
 Result<void> SessionFiles::find_tool_calls(const RecordQuery& query,
                                            const std::function<void(Record)>& found) {
   Result<void> all;
+  {
+    MutexLock lock(state_mutex_);
+    if (!lost_branch_.empty()) all = damaged(lost_branch_, "nobody knows which tool calls were the branch's");
+  }
   for (const TranscriptPart& part : own_parts(query.branch)) {
     Result<void> read = find_tool_calls_in(part, query, found);
     if (!read && read.error().code() != ErrorCode::kSessionDamaged) return read;
@@ -255,6 +262,7 @@ Result<void> SessionFiles::find_records(const RecordQuery& query, const std::fun
   TERTULIA_TRY(load_records(query.kind, query.branch));
   MutexLock lock(state_mutex_);
   Result<void> all;
+  if (!lost_branch_.empty()) all = damaged(lost_branch_, "nobody knows which records were the branch's");
   for (const auto& [id, file] : records_) {
     if (id.first != query.kind || (query.branch && *query.branch != id.second)) continue;
     if (!file.damage.empty() && all) all = damaged(file.damage, "its records cannot all be read");

@@ -150,8 +150,8 @@ Result<void> SessionFiles::verify_names(VerifyReport& report) {
   };
   TERTULIA_TRY_AS(const std::vector<std::string> names, files.list(directory_path()));
   for (const std::string& name : names) {
-    if (!is_ours(name,
-                 {kSessionFile, kPendingFile, kBranchesDirectory, kRecordsDirectory, kAssetsDirectory})) {
+    if (!is_ours(name, {kSessionFile, kPendingFile, kLengthsFile, kBranchesDirectory, kRecordsDirectory,
+                        kAssetsDirectory})) {
       stray(name);
     }
   }

@@ -235,8 +235,35 @@ std::string header_line(const SessionKey& key, std::string_view path, const File
     out.end_array();
   }
   write_told(out, header.told);
+  if (header.forked_from) {
+    out.key("parent").string(header.forked_from->parent.text());
+    out.key("at_index").number(static_cast<std::uint64_t>(header.forked_from->at_index));
+  }
   out.end_object();
   return sealed_line(place_of(key, path), std::move(text));
+}
+
+std::string lengths_document(const SessionKey& key, const StoredLengths& lengths) {
+  JsonObject files;
+  for (const auto& [path, length] : lengths) {
+    files.set(path, JsonObject{{"generation", length.generation}, {"bytes", length.bytes}});
+  }
+  return sealed_document(place_of(key, kLengthsFile), {{"files", std::move(files)}});
+}
+
+StoredLengths read_lengths_document(const SessionKey& key, std::string_view text) {
+  StoredLengths lengths;
+  const Result<Json> json = open_document(place_of(key, kLengthsFile), text);
+  const JsonObject* const top = json ? json->as_object() : nullptr;
+  const Json* const files = top != nullptr ? top->find("files") : nullptr;
+  if (files == nullptr || files->as_object() == nullptr) return lengths;
+  for (const auto& [path, length] : *files->as_object()) {
+    JsonReader in(length, kLengthsFile);
+    const StoredLength stored{.generation = required_count(in, "generation"),
+                              .bytes = required_count(in, "bytes")};
+    if (in.finish()) lengths[path] = stored;
+  }
+  return lengths;
 }
 
 std::optional<SessionKey> key_in_header_line(std::string_view line) {
@@ -253,7 +280,13 @@ Result<FileHeader> read_header_line(const SessionKey& key, std::string_view path
   header.generation = static_cast<std::uint64_t>(in.int_or("generation", 0, 0, kLargest));
   const JsonArray& heads = in.array_or_empty("heads");
   header.told = read_told(in);
+  const std::string parent = in.string_or("parent", "");
+  const std::int64_t at_index = in.int_or("at_index", 0, 0, kLargest);
   TERTULIA_TRY(in.finish());
+  if (!parent.empty()) {
+    TERTULIA_TRY_AS(BranchId origin, BranchId::parse(parent));
+    header.forked_from = ForkOrigin{std::move(origin), static_cast<decltype(ForkOrigin::at_index)>(at_index)};
+  }
   if (!branch.empty()) {
     TERTULIA_TRY_AS(header.branch, BranchId::parse(branch));
   }

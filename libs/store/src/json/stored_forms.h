@@ -67,6 +67,8 @@ struct FileHeader {
   std::map<std::string, std::uint64_t> heads;
   // Records only.
   ToldBeside told;
+  // The transcript of a fork only: for when branch.json cannot be read.
+  std::optional<ForkOrigin> forked_from{};
 };
 std::string header_line(const SessionKey& key, std::string_view path, const FileHeader& header);
 Result<FileHeader> read_header_line(const SessionKey& key, std::string_view path, std::string_view line);
@@ -106,6 +108,16 @@ inline constexpr std::array kRecordKinds = {
     RecordKind::kJournal,    RecordKind::kEvent, RecordKind::kEpisode, RecordKind::kReceipt,
     RecordKind::kCheckpoint, RecordKind::kAsset, RecordKind::kLease,   RecordKind::kSubmission,
     RecordKind::kQuestion,   RecordKind::kMemory};
+
+// How far a file of records had been stored, as lengths.json tells: a file that is shorter was cut.
+struct StoredLength {
+  std::uint64_t generation = 0;
+  std::uint64_t bytes = 0;
+};
+using StoredLengths = std::map<std::string, StoredLength>;
+std::string lengths_document(const SessionKey& key, const StoredLengths& lengths);
+// Empty if it is not whole: it is written without being synced, and then tells nothing.
+StoredLengths read_lengths_document(const SessionKey& key, std::string_view text);
 
 // One entry of a file of records.
 struct RecordItem {

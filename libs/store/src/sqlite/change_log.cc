@@ -59,7 +59,7 @@ Result<ChangeLog> ChangeLog::open(FileSystem& files, const Path& directory, cons
   return log;
 }
 
-Result<std::vector<std::string>> ChangeLog::read(std::uint64_t settled) {
+Result<std::vector<std::string>> ChangeLog::read(std::uint64_t settled, std::optional<Error>* lost) {
   if (size_ > kMaxLog) return Error(ErrorCode::kDamaged, "'" + path_.string() + "' is no log of changes");
   TERTULIA_TRY_AS(const std::string content, file_->read_at(0, static_cast<std::size_t>(size_)));
   std::vector<std::string> batches;
@@ -75,11 +75,13 @@ Result<std::vector<std::string>> ChangeLog::read(std::uint64_t settled) {
     batches.emplace_back(content, offset, batch.length);
   }
   if (newer_behind(content, offset)) {
-    return Error(ErrorCode::kDamaged,
-                 "'" + path_.string() + "' is damaged at byte " + std::to_string(offset) +
-                     ", and changes that were made later stand behind; restore a backup, or move the file "
-                     "away to open the store as it was before them")
-        .with("record", std::string(kName) + " byte " + std::to_string(offset));
+    Error damage = Error(ErrorCode::kDamaged,
+                         "'" + path_.string() + "' is damaged at byte " + std::to_string(offset) +
+                             ", and changes that were made later stand behind; restore a backup, or copy "
+                             "what can be read with: tertulia verify --repair")
+                       .with("record", std::string(kName) + " byte " + std::to_string(offset));
+    if (lost == nullptr) return damage;
+    *lost = std::move(damage);
   }
   end_ = offset;
   return batches;

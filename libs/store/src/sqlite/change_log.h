@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,9 @@ class ChangeLog {
   static constexpr const char* kName = "tertulia.log";
 
   // The batches that came after number `settled`, in their order. Later ones are numbered from there on.
-  // kDamaged if one is missing that was acknowledged.
-  Result<std::vector<std::string>> read(std::uint64_t settled);
+  // kDamaged if one is missing that was acknowledged, unless there is a place for that in `lost`: then those
+  // before it are given.
+  Result<std::vector<std::string>> read(std::uint64_t settled, std::optional<Error>* lost = nullptr);
 
   // Makes `batch` an empty one, to whose end a payload is added.
   static void begin(std::string& batch);

@@ -10,6 +10,7 @@
 
 #include <sqlite3.h>
 
+#include "env_locks.h"
 #include "log_file.h"
 #include "page_checksum.h"
 
@@ -30,6 +31,9 @@ struct CheckedFile {
   sqlite3_int64 run_offset;
   sqlite3_int64 next_run_bytes;
   sqlite3_int64 last_end;
+  // Null: the index of the log is a file beside it.
+  std::shared_ptr<EnvLocks>* index;
+  bool in_index;
 };
 
 CheckedFile& self(sqlite3_file* file) { return *reinterpret_cast<CheckedFile*>(file); }
@@ -40,6 +44,7 @@ int close_file(sqlite3_file* file) {
   const int rc = me.real->pMethods != nullptr ? me.real->pMethods->xClose(me.real) : SQLITE_OK;
   delete std::exchange(me.buffer, nullptr);
   delete std::exchange(me.run, nullptr);
+  delete std::exchange(me.index, nullptr);
   return rc;
 }
 
@@ -125,17 +130,42 @@ int file_control(sqlite3_file* file, int op, void* arg) {
 }
 int sector_size(sqlite3_file* file) { return real(file)->pMethods->xSectorSize(real(file)); }
 int characteristics(sqlite3_file* file) { return real(file)->pMethods->xDeviceCharacteristics(real(file)); }
+int map_in_memory(sqlite3_file* file, int region, int size, int extend, void volatile** out) {
+  CheckedFile& me = self(file);
+  try {
+    if (!me.in_index) (*me.index)->join_index(file);
+    me.in_index = true;
+    *out = (*me.index)->region(static_cast<std::size_t>(region), static_cast<std::size_t>(size), extend != 0);
+  } catch (const std::bad_alloc&) {
+    return SQLITE_IOERR_NOMEM;
+  }
+  return SQLITE_OK;
+}
+int lock_in_memory(sqlite3_file* file, int first, int n, int flags) {
+  try {
+    return (*self(file).index)->lock_slots(file, first, n, flags);
+  } catch (const std::bad_alloc&) {
+    return SQLITE_IOERR_NOMEM;
+  }
+}
 int shm_map(sqlite3_file* file, int region, int size, int extend, void volatile** out) {
+  if (self(file).index != nullptr) return map_in_memory(file, region, size, extend, out);
   return real(file)->pMethods->xShmMap(real(file), region, size, extend, out);
 }
 // Every snapshot begins with a lock here. What was read ahead for the one before may have been overwritten
 // since by a checkpoint; within a snapshot a page that is read from this file does not change.
 int shm_lock(sqlite3_file* file, int offset, int n, int flags) {
   self(file).run->clear();
+  if (self(file).index != nullptr) return lock_in_memory(file, offset, n, flags);
   return real(file)->pMethods->xShmLock(real(file), offset, n, flags);
 }
 void shm_barrier(sqlite3_file* file) { real(file)->pMethods->xShmBarrier(real(file)); }
-int shm_unmap(sqlite3_file* file, int remove) { return real(file)->pMethods->xShmUnmap(real(file), remove); }
+int shm_unmap(sqlite3_file* file, int remove) {
+  CheckedFile& me = self(file);
+  if (me.index == nullptr) return real(file)->pMethods->xShmUnmap(real(file), remove);
+  if (std::exchange(me.in_index, false)) (*me.index)->leave_index(file);
+  return SQLITE_OK;
+}
 
 // Version 2: without memory mapping, which would pass the checksums by.
 const sqlite3_io_methods kMethods = {
@@ -143,8 +173,37 @@ const sqlite3_io_methods kMethods = {
     lock_file, unlock_file, check_reserved, file_control,  sector_size,   characteristics, shm_map,
     shm_lock,  shm_barrier, shm_unmap,      nullptr,       nullptr};
 
+class CheckedVfs final : public SqliteVfs {
+ public:
+  CheckedVfs(std::string name, LogIndex index);
+
+  const std::string& name() const override { return name_; }
+  sqlite3_vfs* under() const { return under_; }
+  LogIndex index() const { return index_; }
+  std::shared_ptr<EnvLocks> locks_of(const char* path) { return locks_.of(path); }
+
+ private:
+  std::string name_;
+  LogIndex index_;
+  sqlite3_vfs* under_ = sqlite3_vfs_find(nullptr);
+  sqlite3_vfs vfs_{};
+  EnvLocksByPath locks_;
+};
+
+CheckedVfs& vfs_of(sqlite3_vfs* vfs) { return *static_cast<CheckedVfs*>(vfs->pAppData); }
+
+bool keep_in_memory(CheckedVfs& owner, CheckedFile& me, const char* name) {
+  try {
+    me.index = new std::shared_ptr<EnvLocks>(owner.locks_of(name));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
 int open_file(sqlite3_vfs* vfs, sqlite3_filename name, sqlite3_file* file, int flags, int* out_flags) {
-  auto* under = static_cast<sqlite3_vfs*>(vfs->pAppData);
+  CheckedVfs& owner = vfs_of(vfs);
+  sqlite3_vfs* under = owner.under();
   if ((flags & SQLITE_OPEN_WAL) != 0) return open_log_file(under, name, file, flags, out_flags);
   if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return under->xOpen(under, name, file, flags, out_flags);
   CheckedFile& me = self(file);
@@ -154,7 +213,8 @@ int open_file(sqlite3_vfs* vfs, sqlite3_filename name, sqlite3_file* file, int f
   if (rc != SQLITE_OK) return rc;
   me.buffer = new (std::nothrow) std::string();
   me.run = new (std::nothrow) std::string();
-  if (me.buffer == nullptr || me.run == nullptr) {
+  const bool has_index = owner.index() == LogIndex::kFile || keep_in_memory(owner, me, name);
+  if (me.buffer == nullptr || me.run == nullptr || !has_index) {
     close_file(file);
     return SQLITE_NOMEM;
   }
@@ -164,32 +224,23 @@ int open_file(sqlite3_vfs* vfs, sqlite3_filename name, sqlite3_file* file, int f
   return SQLITE_OK;
 }
 
-class CheckedVfs final : public SqliteVfs {
- public:
-  CheckedVfs() : name_("tertulia") {
-    sqlite3_vfs* under = sqlite3_vfs_find(nullptr);
-    vfs_ = *under;
-    vfs_.pNext = nullptr;
-    vfs_.szOsFile = std::max(static_cast<int>(sizeof(CheckedFile)), log_file_bytes()) + under->szOsFile;
-    vfs_.zName = name_.c_str();
-    vfs_.pAppData = under;
-    vfs_.xOpen = open_file;
-    sqlite3_vfs_register(&vfs_, 0);
-  }
-
-  const std::string& name() const override { return name_; }
-
- private:
-  std::string name_;
-  sqlite3_vfs vfs_{};
-};
+CheckedVfs::CheckedVfs(std::string name, LogIndex index) : name_(std::move(name)), index_(index) {
+  vfs_ = *under_;
+  vfs_.pNext = nullptr;
+  vfs_.szOsFile = std::max(static_cast<int>(sizeof(CheckedFile)), log_file_bytes()) + under_->szOsFile;
+  vfs_.zName = name_.c_str();
+  vfs_.pAppData = this;
+  vfs_.xOpen = open_file;
+  sqlite3_vfs_register(&vfs_, 0);
+}
 
 }  // namespace
 
-std::shared_ptr<SqliteVfs> checked_vfs() {
-  // Stays registered until the program ends.
-  static const std::shared_ptr<SqliteVfs> vfs = std::make_shared<CheckedVfs>();
-  return vfs;
+std::shared_ptr<SqliteVfs> checked_vfs(LogIndex index) {
+  // They stay registered until the program ends.
+  static const auto in_file = std::make_shared<CheckedVfs>("tertulia", LogIndex::kFile);
+  static const auto in_memory = std::make_shared<CheckedVfs>("tertulia-memory", LogIndex::kMemory);
+  return index == LogIndex::kFile ? in_file : in_memory;
 }
 
 }  // namespace tertulia

@@ -7,6 +7,6 @@
 namespace tertulia {
 
 // SQLite's own VFS, with page checksums.
-std::shared_ptr<SqliteVfs> checked_vfs();
+std::shared_ptr<SqliteVfs> checked_vfs(LogIndex index);
 
 }  // namespace tertulia

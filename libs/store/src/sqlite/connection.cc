@@ -15,7 +15,11 @@ constexpr int kBusyMilliseconds = 5000;
 ErrorCode code_of(sqlite3* database, int code) {
   const int number = database != nullptr ? sqlite3_system_errno(database) : 0;
   const int primary = code & 0xFF;
-  if (primary == SQLITE_IOERR && (number == ENOSPC || number == EDQUOT)) return ErrorCode::kStorageFull;
+  if ((primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) && (number == ENOSPC || number == EDQUOT)) {
+    return ErrorCode::kStorageFull;
+  }
+  // The index of the log could not grow: nothing was written, and it can be tried again.
+  if (code == SQLITE_IOERR_SHMSIZE || code == SQLITE_IOERR_SHMMAP) return ErrorCode::kStorageFull;
   if (code == SQLITE_IOERR_DATA || code == SQLITE_IOERR_CORRUPTFS) return ErrorCode::kDamaged;
   if (code == SQLITE_IOERR_NOMEM) return ErrorCode::kStorageFull;
   switch (primary) {

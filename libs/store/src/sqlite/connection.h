@@ -76,6 +76,10 @@ class Connection {
   // How many pages the log holds, as of the last commit.
   std::int64_t log_pages() const { return *log_pages_; }
 
+  // Derived rows were thrown away through this connection, and how often that was.
+  void forgot_derived() { ++derived_forgotten_; }
+  std::uint64_t derived_forgotten() const { return derived_forgotten_; }
+
   sqlite3* raw() const { return database_.get(); }
 
  private:
@@ -90,6 +94,7 @@ class Connection {
   std::unique_ptr<sqlite3, Close> database_;
   std::unordered_map<const char*, std::unique_ptr<sqlite3_stmt, Finalize>> statements_;
   std::unique_ptr<std::int64_t> log_pages_;
+  std::uint64_t derived_forgotten_ = 0;
 };
 
 // The last error of the connection as one of ours.

@@ -9,6 +9,7 @@
 #include "bytes.h"
 #include "row_writer.h"
 #include "scope_word.h"
+#include "text_index.h"
 
 namespace tertulia {
 
@@ -25,12 +26,6 @@ Result<std::optional<SessionKey>> key_of(Connection& connection, std::int64_t se
   TERTULIA_TRY_AS(key.owner, OwnerId::parse(select.text(1)));
   TERTULIA_TRY_AS(key.session, SessionId::parse(select.text(2)));
   return std::optional(std::move(key));
-}
-
-Result<void> add_words(Connection& connection, std::int64_t row, const std::string& scope, const Turn& turn) {
-  const std::string words = words_of(turn);
-  TERTULIA_TRY_AS(Query insert, connection.query("INSERT INTO texts(rowid, scope, words) VALUES(?, ?, ?)"));
-  return insert.bind(row).bind(scope).bind(words).run();
 }
 
 // Adds the tool calls of a turn as records without payloads.
@@ -91,6 +86,14 @@ Result<std::vector<RawTurn>> turns_from(Connection& connection, std::int64_t bra
   }
 }
 
+Result<AppendTurn> read_append(const RawTurn& raw, const BranchId& branch, const DataKey& key,
+                               std::string& scratch) {
+  TERTULIA_TRY_AS(const std::string_view content, open_turn_row(raw.row, raw.data, key, scratch));
+  TERTULIA_TRY_AS(Turn turn, decode_turn(content));
+  TERTULIA_TRY_AS(std::vector<ToolCallRecord> calls, decode_tool_calls(content, turn));
+  return AppendTurn{.branch = branch, .turn = std::move(turn), .tool_calls = std::move(calls)};
+}
+
 Result<std::size_t> derive_branch(Connection& connection, TenantKeys& keys, const StoredSession& session,
                                   const SessionKey& key, const BranchToDerive& branch, std::size_t limit) {
   TERTULIA_TRY_AS(const std::vector<RawTurn> turns,
@@ -98,12 +101,15 @@ Result<std::size_t> derive_branch(Connection& connection, TenantKeys& keys, cons
   const std::string scope = scope_word(key.tenant, key.owner);
   std::string scratch;
   for (const RawTurn& raw : turns) {
-    TERTULIA_TRY_AS(const std::string_view content, open_turn_row(raw.row, raw.data, session.key, scratch));
-    TERTULIA_TRY_AS(Turn turn, decode_turn(content));
-    TERTULIA_TRY_AS(std::vector<ToolCallRecord> calls, decode_tool_calls(content, turn));
-    if (!keys.encrypts()) TERTULIA_TRY(add_words(connection, raw.row, scope, turn));
-    const AppendTurn append{.branch = branch.id, .turn = std::move(turn), .tool_calls = std::move(calls)};
-    TERTULIA_TRY(add_tool_calls(connection, keys, session, key, append, raw.row));
+    Result<AppendTurn> append = read_append(raw, branch.id, session.key, scratch);
+    if (!append) {
+      const auto number = static_cast<std::uint64_t>(raw.row) & kMaxTurns;
+      return in_session(std::move(append).error(), key, turn_name(branch.id, number));
+    }
+    if (!keys.encrypts()) {
+      TERTULIA_TRY(add_to_text_index(connection, raw.row, scope, words_of(append->turn)));
+    }
+    TERTULIA_TRY(add_tool_calls(connection, keys, session, key, *append, raw.row));
   }
   TERTULIA_TRY_AS(Query update, connection.query("UPDATE branches SET indexed=? WHERE id=?"));
   TERTULIA_TRY(
@@ -117,16 +123,8 @@ Result<std::uint64_t> indexed_turns(Connection& connection, std::int64_t branch)
   return static_cast<std::uint64_t>(there ? select.integer(0) : 0);
 }
 
-// Forgets every word. The turns are read again when somebody searches.
-Result<void> forget_words(Connection& connection) {
-  return connection.execute(
-      "INSERT INTO texts(texts) VALUES('delete-all'); UPDATE branches SET indexed=0;"
-      "INSERT OR IGNORE INTO lagging SELECT id FROM sessions");
-}
-
-// The index has no content of its own: a row is taken out by saying again what went in. If a turn is damaged
-// nobody can say it, and the whole index goes.
-Result<void> remove_words(Connection& connection, const std::string& scope, std::int64_t branch) {
+// If a turn is damaged nobody can say again what went in, and the whole index is forgotten.
+Result<bool> remove_words(Connection& connection, const std::string& scope, std::int64_t branch) {
   TERTULIA_TRY_AS(const std::uint64_t indexed, indexed_turns(connection, branch));
   std::string scratch;
   for (std::uint64_t first = 1; first <= indexed; first += kBatch) {
@@ -136,14 +134,14 @@ Result<void> remove_words(Connection& connection, const std::string& scope, std:
     for (const RawTurn& raw : turns) {
       const Result<std::string_view> content = open_turn_row(raw.row, raw.data, nullptr, scratch);
       const Result<Turn> turn = content ? decode_turn(*content) : Result<Turn>(content.error());
-      if (!turn) return forget_words(connection);
-      const std::string words = words_of(*turn);
-      TERTULIA_TRY_AS(Query remove, connection.query("INSERT INTO texts(texts, rowid, scope, words) "
-                                                     "VALUES('delete', ?, ?, ?)"));
-      TERTULIA_TRY(remove.bind(raw.row).bind(scope).bind(words).run());
+      if (!turn) {
+        TERTULIA_TRY(empty_text_index(connection));
+        return true;
+      }
+      TERTULIA_TRY(remove_from_text_index(connection, raw.row, scope, words_of(*turn)));
     }
   }
-  return {};
+  return indexed > 0;
 }
 
 }  // namespace
@@ -186,13 +184,32 @@ Result<std::size_t> derive_session(Connection& connection, TenantKeys& keys, std
   return done;
 }
 
-Result<void> remove_branch_rows(Connection& connection, const TenantKeys& keys, const TenantId& tenant,
+Result<std::uint64_t> underived_tool_calls(Connection& connection, const DataKey& key, std::int64_t branch) {
+  TERTULIA_TRY_AS(std::uint64_t first, indexed_turns(connection, branch));
+  std::uint64_t calls = 0;
+  std::string scratch;
+  for (++first;; first += kBatch) {
+    TERTULIA_TRY_AS(const std::vector<RawTurn> turns, turns_from(connection, branch, first, kBatch));
+    for (const RawTurn& raw : turns) {
+      // What is damaged cannot be counted.
+      const Result<AppendTurn> append = read_append(raw, main_branch(), key, scratch);
+      if (append) calls += append->tool_calls.size();
+    }
+    if (turns.size() < kBatch) return calls;
+  }
+}
+
+Result<bool> remove_branch_rows(Connection& connection, const TenantKeys& keys, const TenantId& tenant,
                                 const OwnerId& owner, std::int64_t branch) {
-  if (!keys.encrypts()) TERTULIA_TRY(remove_words(connection, scope_word(tenant, owner), branch));
+  bool had_words = false;
+  if (!keys.encrypts()) {
+    TERTULIA_TRY_AS(had_words, remove_words(connection, scope_word(tenant, owner), branch));
+  }
   TERTULIA_TRY_AS(Query turns, connection.query("DELETE FROM turns WHERE id BETWEEN ? AND ?"));
   TERTULIA_TRY(turns.bind(turn_row(branch, 1)).bind(turn_row(branch, kMaxTurns)).run());
   TERTULIA_TRY_AS(Query row, connection.query("DELETE FROM branches WHERE id=?"));
-  return row.bind(branch).run();
+  TERTULIA_TRY(row.bind(branch).run());
+  return had_words;
 }
 
 std::string encode_tool_call_place(std::int64_t turn, std::size_t index) {

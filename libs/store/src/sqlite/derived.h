@@ -21,8 +21,12 @@ namespace tertulia {
 Result<std::size_t> derive_session(Connection& connection, TenantKeys& keys, std::int64_t session,
                                    std::size_t limit);
 
+// The tool calls of the branch's turns that have no derived rows yet.
+Result<std::uint64_t> underived_tool_calls(Connection& connection, const DataKey& key, std::int64_t branch);
+
 // Removes the branch's row, its turns and the words of its turns. Its records are the caller's business.
-Result<void> remove_branch_rows(Connection& connection, const TenantKeys& keys, const TenantId& tenant,
+// True if words went, of which the text index still knows: see purge_text_index.
+Result<bool> remove_branch_rows(Connection& connection, const TenantKeys& keys, const TenantId& tenant,
                                 const OwnerId& owner, std::int64_t branch);
 
 // What the row of a derived tool call says in place of a payload: the turn, and which call of it.

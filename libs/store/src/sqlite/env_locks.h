@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "tertulia/base/thread_annotations.h"
@@ -42,6 +44,23 @@ class EnvLocks {
   std::array<const void*, kSlots> slot_exclusive_ TERTULIA_GUARDED_BY(mutex_){};
   std::set<const void*> users_ TERTULIA_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<char[]>> regions_ TERTULIA_GUARDED_BY(mutex_);
+};
+
+// The locks of the files that are open, by their paths.
+//
+// Concurrency: any thread.
+class EnvLocksByPath {
+ public:
+  std::shared_ptr<EnvLocks> of(const std::string& path) {
+    MutexLock guard(mutex_);
+    std::shared_ptr<EnvLocks> locks = locks_[path].lock();
+    if (locks == nullptr) locks_[path] = locks = std::make_shared<EnvLocks>();
+    return locks;
+  }
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, std::weak_ptr<EnvLocks>> locks_ TERTULIA_GUARDED_BY(mutex_);
 };
 
 }  // namespace tertulia

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <map>
 #include <new>
 #include <span>
 #include <string_view>
@@ -29,19 +28,13 @@ class EnvVfs final : public SqliteVfs {
   const std::string& name() const override { return name_; }
   Env& env() { return env_; }
 
-  std::shared_ptr<EnvLocks> locks_of(const std::string& path) {
-    MutexLock guard(mutex_);
-    std::shared_ptr<EnvLocks> locks = locks_[path].lock();
-    if (locks == nullptr) locks_[path] = locks = std::make_shared<EnvLocks>();
-    return locks;
-  }
+  std::shared_ptr<EnvLocks> locks_of(const std::string& path) { return locks_.of(path); }
 
  private:
   Env& env_;
   std::string name_;
   sqlite3_vfs vfs_{};
-  Mutex mutex_;
-  std::map<std::string, std::weak_ptr<EnvLocks>> locks_ TERTULIA_GUARDED_BY(mutex_);
+  EnvLocksByPath locks_;
 };
 
 // What SQLite's file stands for. Owned by the file.

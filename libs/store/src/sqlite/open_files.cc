@@ -158,8 +158,16 @@ Result<Connection> open_files(StoreCore& core) {
   TERTULIA_TRY_AS(const Found found, look_at(files, core.directory));
   if (found == Found::kNothing) TERTULIA_TRY(create(core));
   Result<Connection> connection = open_writer(core);
+  if (!connection && connection.error().code() == ErrorCode::kStorageFull) {
+    // There is no room for the index of SQLite's log, a file of 32 KiB: what is stored can be read without.
+    core.vfs = make_sqlite_vfs(core.env, LogIndex::kMemory);
+    connection = open_writer(core);
+  }
   if (!connection) return std::move(connection).error().in("open '" + core.file.string() + "'");
-  TERTULIA_TRY(write_marker(core));
+  // On a full disk it is written by the next opening.
+  if (Result<void> marked = write_marker(core); !marked && marked.error().code() != ErrorCode::kStorageFull) {
+    return std::move(marked).error();
+  }
   return connection;
 }
 

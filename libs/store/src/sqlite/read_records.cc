@@ -206,7 +206,7 @@ Result<RecordPage> read_record_page(Connection& connection, TenantKeys& keys, co
   TERTULIA_TRY(check_session(connection, query));
   RecordPage page;
   Result<std::vector<FoundRecord>> all = find(connection, query, cursor);
-  if (!all && query.session.empty() && all.error().code() == ErrorCode::kDamaged) {
+  if (!all && (query.session.empty() || query.beside_damage) && all.error().code() == ErrorCode::kDamaged) {
     all = find_beside_damage(connection, query, cursor, page);
   }
   if (!all) return std::move(all).error();

@@ -61,6 +61,23 @@ Result<void> find_in_session(Connection& connection, TenantKeys& keys, const Rec
 
 }  // namespace
 
+Result<void> note_underivable(Connection& connection, const RecordQuery& query,
+                              const std::set<std::int64_t>& underivable, RecordPage& page) {
+  for (const std::int64_t row : underivable) {
+    TERTULIA_TRY_AS(Query select,
+                    connection.query("SELECT name FROM sessions WHERE id=? AND tenant=? AND owner=?"));
+    TERTULIA_TRY_AS(const bool there,
+                    select.bind(row).bind(query.tenant.text()).bind(query.owner.text()).step());
+    if (!there) continue;
+    TERTULIA_TRY_AS(const SessionId session, SessionId::parse(select.text(0)));
+    if (!query.session.empty() && query.session != session) continue;
+    const Error why = in_session(Error(ErrorCode::kDamaged, "they cannot all be read; run: tertulia verify"),
+                                 {query.tenant, query.owner, session}, "tool calls");
+    if (!note_damaged(query, session, why, page)) return why;
+  }
+  return {};
+}
+
 Result<RecordPage> read_tool_calls(Connection& connection, TenantKeys& keys, const RecordQuery& query) {
   TERTULIA_TRY(check_query(query));
   TERTULIA_TRY_AS(const std::vector<SessionId> sessions, sessions_of(connection, query));

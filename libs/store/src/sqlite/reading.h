@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "tertulia/base/result.h"
@@ -36,6 +37,11 @@ Result<std::vector<SessionId>> sessions_of(Connection& connection, const RecordQ
 
 // The derived tool calls must be up to date.
 Result<RecordPage> read_record_page(Connection& connection, TenantKeys& keys, const RecordQuery& query);
+
+// Says in the page which sessions of the query's have tool calls that could not be derived, because something
+// of them is damaged. kSessionDamaged if the query names one of them. `underivable` are their rows.
+Result<void> note_underivable(Connection& connection, const RecordQuery& query,
+                              const std::set<std::int64_t>& underivable, RecordPage& page);
 
 // The same for tool calls, from the turns alone. Reads every turn that it may concern.
 Result<RecordPage> read_tool_calls(Connection& connection, TenantKeys& keys, const RecordQuery& query);

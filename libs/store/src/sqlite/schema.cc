@@ -5,6 +5,8 @@
 
 #include "tertulia/store/sqlite_vfs.h"
 
+#include "text_index.h"
+
 namespace tertulia {
 
 namespace {
@@ -38,9 +40,6 @@ CREATE TABLE streams(session INTEGER, kind INTEGER, branch TEXT, scope TEXT, new
 CREATE TABLE touched(session INTEGER PRIMARY KEY);
 CREATE TABLE lagging(session INTEGER PRIMARY KEY);
 CREATE TABLE erasing(session INTEGER PRIMARY KEY, tenant TEXT NOT NULL, owner TEXT NOT NULL);
-
--- Derived: the words of each turn. `scope` is the owner as one word.
-CREATE VIRTUAL TABLE texts USING fts5(scope, words, content='', tokenize='unicode61 remove_diacritics 2');
 )";
 
 }  // namespace
@@ -56,8 +55,10 @@ Result<void> create_schema(Connection& connection) {
   TERTULIA_TRY(
       connection.execute("PRAGMA page_size=" + std::to_string(kPageSize) +
                          "; PRAGMA auto_vacuum=NONE; PRAGMA encoding='UTF-8'; PRAGMA synchronous=FULL"));
-  TERTULIA_TRY(connection.execute("BEGIN IMMEDIATE;" + std::string(kTables) +
-                                  "PRAGMA application_id=" + std::to_string(kApplicationId) +
+  TERTULIA_TRY(connection.execute("BEGIN IMMEDIATE;" + std::string(kTables) + kCreateTextIndex +
+                                  ";"
+                                  "PRAGMA application_id=" +
+                                  std::to_string(kApplicationId) +
                                   "; PRAGMA user_version=" + std::to_string(kSchemaVersion) + "; COMMIT"));
   return {};
 }

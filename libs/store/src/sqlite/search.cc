@@ -5,6 +5,7 @@
 
 #include "derived.h"
 #include "scope_word.h"
+#include "text_index.h"
 
 namespace tertulia {
 
@@ -49,15 +50,17 @@ Result<std::vector<FoundTurn>> find_in_index(Connection& connection, const Tenan
                                              const OwnerId& owner, const std::string& match,
                                              std::size_t limit) {
   std::vector<FoundTurn> found;
-  TERTULIA_TRY_AS(
-      Query select,
-      connection.query("SELECT t.rowid, s.tenant, s.owner, s.name FROM texts t "
-                       "JOIN branches b ON b.id = t.rowid >> 28 JOIN sessions s ON s.id = b.session "
-                       "WHERE texts MATCH ? AND s.tenant=? AND s.owner=? ORDER BY t.rank LIMIT ?"));
+  Result<Query> prepared = connection.query(
+      "SELECT t.rowid, s.tenant, s.owner, s.name FROM texts t "
+      "JOIN branches b ON b.id = t.rowid >> 28 JOIN sessions s ON s.id = b.session "
+      "WHERE texts MATCH ? AND s.tenant=? AND s.owner=? ORDER BY t.rank LIMIT ?");
+  if (!prepared) return in_text_index(std::move(prepared).error());
+  Query& select = *prepared;
   select.bind(match).bind(tenant.text()).bind(owner.text()).bind(static_cast<std::int64_t>(limit));
   while (true) {
-    TERTULIA_TRY_AS(const bool there, select.step());
-    if (!there) return found;
+    const Result<bool> there = select.step();
+    if (!there) return in_text_index(there.error());
+    if (!*there) return found;
     TERTULIA_TRY_AS(SessionKey key, key_in(select, 1));
     found.push_back({.turn = select.integer(0), .key = std::move(key)});
   }

@@ -47,6 +47,8 @@ Result<void> Writer::apply_waiting() {
 Result<void> Writer::end_transaction(Result<void> committed) {
   if (!committed) {
     if (connection_.in_transaction()) static_cast<void>(connection_.execute("ROLLBACK"));
+    // It is made again, and what was to be done is tried once more.
+    if (is_of_text_index(committed.error())) return committed;
     // What was acknowledged is safe in the log, but cannot be settled, nor can anything that comes later.
     if (committed.error().code() == ErrorCode::kDamaged && !settling_.empty()) {
       break_with(Error(ErrorCode::kDamaged,
@@ -57,6 +59,10 @@ Result<void> Writer::end_transaction(Result<void> committed) {
     return failed(std::move(committed).error());
   }
   settling_.clear();
+  if (std::exchange(derived_forgotten_, connection_.derived_forgotten()) != derived_forgotten_) {
+    forgot_derived_ = true;
+    lagging_any_ = true;
+  }
   MutexLock lock(core_.mutex);
   core_.settling.clear();
   core_.all_waiting = false;

@@ -14,6 +14,7 @@
 #include "readers.h"
 #include "reading.h"
 #include "store_core.h"
+#include "text_index.h"
 #include "verifying.h"
 #include "writer.h"
 
@@ -85,8 +86,12 @@ class OpenSqliteStore final : public SqliteStore {
         [&] { return std::make_shared<const RecordQuery>(std::move(query)); });
     if (!shared) return done(std::move(shared).error());
     const bool behind = unsettled(**shared);
-    auto look = [this, asked = *shared](Connection& connection) {
-      return read_record_page(connection, core_.keys, *asked);
+    auto look = [this, asked = *shared](Connection& connection) -> Result<RecordPage> {
+      TERTULIA_TRY_AS(RecordPage page, read_record_page(connection, core_.keys, *asked));
+      if (asked->kind == RecordKind::kToolCall) {
+        TERTULIA_TRY(note_underivable(connection, *asked, core_.underivable_sessions(), page));
+      }
+      return page;
     };
     if (!derived) return read<RecordPage>(behind, std::move(look), std::move(done));
     auto otherwise = [this, asked = *shared](Connection& connection, const Error&) {
@@ -108,7 +113,14 @@ class OpenSqliteStore final : public SqliteStore {
   }
   void verify(Done<VerifyReport> done) override {
     read<VerifyReport>(
-        core_.unsettled(), [this](Connection& connection) { return verify_database(connection, core_.keys); },
+        core_.unsettled(),
+        [this](Connection& connection) -> Result<VerifyReport> {
+          TERTULIA_TRY_AS(VerifyReport report, verify_database(connection, core_.keys));
+          MutexLock lock(core_.mutex);
+          report.notices = std::exchange(core_.mended, {});
+          report.problems.insert(report.problems.end(), core_.given_up.begin(), core_.given_up.end());
+          return report;
+        },
         std::move(done));
   }
   void erase(EraseScope scope, Done<EraseReport> done) override {
@@ -118,6 +130,11 @@ class OpenSqliteStore final : public SqliteStore {
     }
     if (auto free = check_hold(*this, scope); !free) return done(std::move(free).error());
     write<EraseReport>([this, scope = std::move(scope)] { return writer_->erase(scope); }, std::move(done));
+  }
+
+  Result<void> check_writable() override {
+    TERTULIA_TRY(writer_->check_whole());
+    return core_.room.check();
   }
 
   Result<void> backup_to(const Path& file) override {
@@ -134,13 +151,22 @@ class OpenSqliteStore final : public SqliteStore {
   Result<std::vector<TextHit>> search_text(const TenantId& tenant, const OwnerId& owner,
                                            const std::string& words, std::size_t limit) override {
     TERTULIA_TRY(check_query(SessionQuery{.tenant = tenant, .owner = owner, .limit = limit}));
-    return wait<std::vector<TextHit>>([&](Done<std::vector<TextHit>> done) {
-      read_derived<std::vector<TextHit>>(
-          [=, this](Connection& connection) {
-            return search_texts(connection, core_.keys, tenant, owner, words, limit);
-          },
-          [](Connection&, const Error& why) -> Result<std::vector<TextHit>> { return why; }, std::move(done));
-    });
+    const auto search = [&] {
+      return wait<std::vector<TextHit>>([&](Done<std::vector<TextHit>> done) {
+        read_derived<std::vector<TextHit>>(
+            [=, this](Connection& connection) {
+              return search_texts(connection, core_.keys, tenant, owner, words, limit);
+            },
+            [](Connection&, const Error& why) -> Result<std::vector<TextHit>> { return why; },
+            std::move(done));
+      });
+    };
+    Result<std::vector<TextHit>> found = search();
+    if (found || !is_of_text_index(found.error())) return found;
+    TERTULIA_TRY(wait<void>([&](Done<void> done) {
+      write<void>([this, why = found.error()] { return writer_->mend_for_reader(why); }, std::move(done));
+    }));
+    return search();
   }
 
  private:

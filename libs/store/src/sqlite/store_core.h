@@ -3,10 +3,14 @@
 
 #include <memory>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/file_system.h"
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/store/room_watch.h"
 #include "tertulia/store/sqlite_store.h"
 #include "tertulia/store/sqlite_vfs.h"
 
@@ -27,11 +31,21 @@ struct StoreCore {
         file(directory / kDatabaseName),
         options(std::move(chosen)),
         vfs(make_sqlite_vfs(environment)),
-        keys(environment.random()) {}
+        keys(environment.random()),
+        room(environment.files(), directory) {}
 
   NewerActivities newer_activities() {
     MutexLock guard(mutex);
     return newer;
+  }
+
+  std::set<std::int64_t> underivable_sessions() {
+    MutexLock guard(mutex);
+    return underivable;
+  }
+  void note_mended(std::string record, std::string sentence) {
+    MutexLock guard(mutex);
+    mended.push_back({.session = {}, .record = std::move(record), .sentence = std::move(sentence)});
   }
 
   Env& env;
@@ -41,6 +55,7 @@ struct StoreCore {
   std::unique_ptr<FileLock> lock;
   std::shared_ptr<SqliteVfs> vfs;
   TenantKeys keys;
+  RoomWatch room;
   // Whose sessions the writer changes; none while files are only looked at.
   const Store* store = nullptr;
 
@@ -62,6 +77,12 @@ struct StoreCore {
   // Those of them whose changes are being settled.
   std::set<SessionKey> settling TERTULIA_GUARDED_BY(mutex);
   bool all_waiting TERTULIA_GUARDED_BY(mutex) = false;
+  // The rows of sessions whose tool calls cannot all be derived, because something of them is damaged.
+  std::set<std::int64_t> underivable TERTULIA_GUARDED_BY(mutex);
+  // What was put right, until verify() tells it.
+  std::vector<Problem> mended TERTULIA_GUARDED_BY(mutex);
+  // What was lost by opening at all.
+  std::vector<Problem> given_up TERTULIA_GUARDED_BY(mutex);
 };
 
 // A connection as the threads of a store want it.

@@ -5,8 +5,8 @@
 
 namespace tertulia {
 
-std::shared_ptr<SqliteVfs> make_sqlite_vfs(Env& env) {
-  return &env == &real_env() ? checked_vfs() : make_env_vfs(env);
+std::shared_ptr<SqliteVfs> make_sqlite_vfs(Env& env, LogIndex index) {
+  return &env == &real_env() ? checked_vfs(index) : make_env_vfs(env);
 }
 
 }  // namespace tertulia

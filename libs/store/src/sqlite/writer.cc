@@ -227,6 +227,7 @@ Result<void> Writer::write_group(std::span<Change> changes, std::vector<Outcome>
     return out_of_memory();
   }
   remember(written);
+  core_.room.succeeded();
   return {};
 }
 
@@ -400,6 +401,7 @@ void Writer::roll_back(const Written& written) {
 }
 
 Error Writer::failed(Error error) {
+  core_.room.failed(error);
   // What a failed sync has left is not known, and a second one proves nothing: only opening again does.
   if (error.code() == ErrorCode::kStorageIo) {
     break_with(Error(

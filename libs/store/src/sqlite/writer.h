@@ -30,6 +30,7 @@
 #include "row_writer.h"
 #include "session_cache.h"
 #include "store_core.h"
+#include "text_index.h"
 
 namespace tertulia {
 
@@ -49,6 +50,9 @@ class Writer {
   // Runs `task` on the writing thread, between groups. `refused` is called instead if that is impossible.
   void run(std::function<void()> task, const std::function<void(Error)>& refused);
 
+  // Why nothing is written any more, if so.
+  Result<void> check_whole() const;
+
   // True if derived rows are behind for any session.
   bool lagging() const { return lagging_any_.load(); }
 
@@ -61,6 +65,8 @@ class Writer {
 
   // For tasks, on the writing thread.
   Result<void> derive_all() TERTULIA_EXCLUDES(tables_);
+  // Makes the text index again, because a reader has found it broken. Once; a second time gives back `why`.
+  Result<void> mend_for_reader(const Error& why) TERTULIA_EXCLUDES(tables_);
   Result<EraseReport> erase(const EraseScope& scope) TERTULIA_EXCLUDES(tables_);
   Result<bool> erase_tenant_key(const TenantId& tenant) TERTULIA_EXCLUDES(tables_);
 
@@ -136,6 +142,14 @@ class Writer {
   // sync_tables().
   template <class Body>
   Result<void> in_transaction(Body body) TERTULIA_REQUIRES(tables_) {
+    Result<void> done = one_transaction(body);
+    if (done || !is_of_text_index(done.error())) return done;
+    TERTULIA_TRY(mend_text_index(done.error()));
+    return one_transaction(body);
+  }
+  // `body` runs a second time if the text index is in its way and could be made again.
+  template <class Body>
+  Result<void> one_transaction(Body& body) TERTULIA_REQUIRES(tables_) {
     TERTULIA_TRY(check_whole());
     TERTULIA_TRY(run_prepared("BEGIN IMMEDIATE"));
     return end_transaction(guarded<void>([&] {
@@ -145,6 +159,10 @@ class Writer {
       return written ? run_prepared("COMMIT") : written;
     }));
   }
+  Result<void> mend_text_index(const Error& why) TERTULIA_REQUIRES(tables_);
+  Result<void> make_index_again(OldIndex old) TERTULIA_REQUIRES(tables_);
+  // Reads which sessions lag, if derived rows were thrown away.
+  Result<void> look_what_lags() TERTULIA_REQUIRES(tables_);
   Result<void> run_prepared(const char* sql);
   Result<void> end_transaction(Result<void> committed) TERTULIA_REQUIRES(tables_);
   Result<void> settle_tables() TERTULIA_REQUIRES(tables_);
@@ -167,10 +185,8 @@ class Writer {
   Error failed(Error error);
   // Nothing is written any more.
   void break_with(Error why);
-  // Why nothing is written any more, if so.
-  Result<void> check_whole() const;
-
   Result<void> read_log();
+  Result<void> check_text_index() TERTULIA_EXCLUDES(tables_);
   Result<bool> finish_earlier() TERTULIA_EXCLUDES(tables_);
   Result<void> read_marks();
   void keep_order() TERTULIA_EXCLUDES(tables_);
@@ -185,7 +201,8 @@ class Writer {
   Result<EraseReport> erase_scope(const EraseScope& scope) TERTULIA_REQUIRES(tables_);
   Result<void> checkpoint(bool truncate) TERTULIA_REQUIRES(tables_);
   Result<void> purge(EraseReport& report) TERTULIA_REQUIRES(tables_);
-  Result<void> purge_session(std::int64_t session, EraseReport& report) TERTULIA_REQUIRES(tables_);
+  Result<EraseReport> purge_session(std::int64_t session) TERTULIA_REQUIRES(tables_);
+  Result<void> purge_words() TERTULIA_REQUIRES(tables_);
   Result<std::int64_t> remove_rows(const char* sql, std::int64_t session);
   Result<std::set<std::int64_t>> numbers(const char* sql);
 
@@ -224,6 +241,15 @@ class Writer {
   // Why.
   std::optional<Error> broken_ TERTULIA_GUARDED_BY(core_.mutex);
   std::atomic<bool> lagging_any_ = false;
+  // Derived rows were thrown away, so more sessions lag than lagging_ says.
+  std::atomic<bool> forgot_derived_ = false;
+  std::uint64_t derived_forgotten_ TERTULIA_GUARDED_BY(tables_) = 0;
+  // Words were removed of which the text index still knows; perhaps by an earlier process.
+  bool words_to_purge_ TERTULIA_GUARDED_BY(tables_) = true;
+  bool mended_for_reader_ TERTULIA_GUARDED_BY(tables_) = false;
+  // What an earlier process left was read and is in order. Until then no file is changed or removed: what
+  // failed a check stays as it is.
+  bool started_ = false;
 
   Mutex mutex_;
   CondVar wake_;

@@ -41,6 +41,7 @@ Result<std::set<std::int64_t>> Writer::numbers(const char* sql) {
 
 Result<void> Writer::start() {
   TERTULIA_TRY(read_log());
+  TERTULIA_TRY(check_text_index());
   TERTULIA_TRY_AS(const bool settled, finish_earlier());
   if (!settled) {
     TERTULIA_TRY(as_if_settled([&](Connection&) -> Result<void> {
@@ -49,13 +50,20 @@ Result<void> Writer::start() {
     }));
   }
   begin_work();
+  started_ = true;
   return {};
 }
 
 Result<void> Writer::read_log() {
   TERTULIA_TRY_AS(const std::int64_t settled, connection_.number(kSettled));
-  TERTULIA_TRY_AS(std::vector<std::string> batches, log_.read(static_cast<std::uint64_t>(settled)));
+  std::optional<Error> lost;
+  TERTULIA_TRY_AS(
+      std::vector<std::string> batches,
+      log_.read(static_cast<std::uint64_t>(settled), core_.options.give_up_damaged_log ? &lost : nullptr));
   MutexLock lock(core_.mutex);
+  if (lost) {
+    core_.given_up.push_back({.session = {}, .record = ChangeLog::kName, .sentence = lost->message()});
+  }
   std::uint64_t number = log_.newest() - batches.size();
   for (std::string& batch : batches) {
     waiting_bytes_ += batch.size();
@@ -63,6 +71,43 @@ Result<void> Writer::read_log() {
   }
   core_.all_waiting = !waiting_.empty();
   return {};
+}
+
+// An index that cannot be used is made again. On a full disk that is done when there is room.
+Result<void> Writer::check_text_index() {
+  MutexLock tables(tables_);
+  if (core_.keys.encrypts()) return {};
+  TERTULIA_TRY_AS(const bool opens, text_index_opens(connection_));
+  if (opens) return {};
+  return unless_full(
+      mend_text_index(in_text_index(Error(ErrorCode::kDamaged, "the text index cannot be opened"))));
+}
+
+Result<void> Writer::mend_text_index(const Error& why) {
+  TERTULIA_TRY(check_whole());
+  Result<void> made = make_index_again(OldIndex::kDropped);
+  const bool was_dropped = made.ok();
+  if (!made && made.error().code() == ErrorCode::kDamaged) made = make_index_again(OldIndex::kLeft);
+  if (!made) return failed(std::move(made).error());
+  forgot_derived_ = true;
+  lagging_any_ = true;
+  core_.note_mended("text index", "it was broken (" + why.message() + ") and was made again from the turns" +
+                                      (was_dropped ? "" : "; its damaged pages are left unused in the file"));
+  return {};
+}
+
+Result<void> Writer::make_index_again(OldIndex old) {
+  TERTULIA_TRY(run_prepared("BEGIN IMMEDIATE"));
+  Result<void> made = guarded<void>([&] { return make_text_index_again(connection_, old); });
+  if (made) made = run_prepared("COMMIT");
+  if (!made && connection_.in_transaction()) static_cast<void>(connection_.execute("ROLLBACK"));
+  return made;
+}
+
+Result<void> Writer::mend_for_reader(const Error& why) {
+  MutexLock tables(tables_);
+  if (std::exchange(mended_for_reader_, true)) return why;
+  return mend_text_index(why);
 }
 
 // On a full disk everything stays unfinished for now: what is stored can be read all the same. False then.
@@ -74,7 +119,9 @@ Result<bool> Writer::finish_earlier() {
   TERTULIA_TRY(log_.clear());
   TERTULIA_TRY(rows_.open());
   EraseReport report;
-  TERTULIA_TRY(unless_full(purge(report)));
+  Result<void> purged = purge(report);
+  if (purged) words_to_purge_ = false;
+  TERTULIA_TRY(unless_full(std::move(purged)));
   TERTULIA_TRY(read_marks());
   TERTULIA_TRY(unless_full(flush()));
   return true;
@@ -95,7 +142,7 @@ Writer::~Writer() {
   }
   if (thread_.joinable()) thread_.join();
   end_following();
-  if (is_broken_) return;
+  if (is_broken_ || !started_) return;
   MutexLock tables(tables_);
   static_cast<void>(flush());
   // The last connection that closes empties SQLite's log and removes it; not after a failure, when the logs
@@ -199,19 +246,30 @@ Result<void> Writer::flush() {
 }
 
 Result<std::size_t> Writer::derive_batch() {
+  TERTULIA_TRY(look_what_lags());
   std::size_t done = 0;
   std::set<std::int64_t> finished;
+  std::set<std::int64_t> damaged;
   TERTULIA_TRY(in_transaction([&]() -> Result<void> {
+    done = 0;
+    finished.clear();
+    damaged.clear();
     for (const std::int64_t row : lagging_) {
       Result<std::size_t> turns = derive_session(connection_, core_.keys, row, kDeriveBatch - done);
-      // A damaged session stays behind; the others go on.
+      // A damaged session stays behind, and who asks for tool calls is told; the others go on.
       if (!turns && turns.error().code() != ErrorCode::kSessionDamaged) return turns.error();
+      if (!turns) damaged.insert(row);
       if (turns) done += *turns;
       if (done >= kDeriveBatch) break;
       finished.insert(row);
     }
     return {};
   }));
+  {
+    MutexLock lock(core_.mutex);
+    for (const std::int64_t row : finished) core_.underivable.erase(row);
+    core_.underivable.merge(damaged);
+  }
   for (const std::int64_t row : finished) lagging_.erase(row);
   lagging_turns_ -= std::min(lagging_turns_, done);
   if (lagging_.empty()) {
@@ -227,7 +285,21 @@ Result<void> Writer::derive_all() {
 }
 
 Result<void> Writer::derive_everything() {
+  TERTULIA_TRY(look_what_lags());
   while (!lagging_.empty()) TERTULIA_TRY(derive_batch());
+  return {};
+}
+
+Result<void> Writer::look_what_lags() {
+  if (!forgot_derived_.exchange(false)) return {};
+  Result<std::set<std::int64_t>> lagging = numbers("SELECT session FROM lagging");
+  if (!lagging) {
+    forgot_derived_ = true;
+    return std::move(lagging).error();
+  }
+  // What is not settled yet is not in the table.
+  lagging_.merge(*lagging);
+  lagging_any_ = !lagging_.empty();
   return {};
 }
 
@@ -244,8 +316,6 @@ Result<EraseReport> Writer::erase(const EraseScope& scope) {
 
 Result<EraseReport> Writer::erase_scope(const EraseScope& scope) {
   EraseReport report;
-  // So that tool calls are counted with the records. What cannot be derived goes all the same.
-  static_cast<void>(derive_everything());
   // From this commit on nobody can find the sessions; what belongs to them goes in the next ones.
   TERTULIA_TRY(in_transaction([&]() -> Result<void> {
     for (const char* sql :
@@ -276,14 +346,19 @@ Result<void> Writer::purge(EraseReport& report) {
     {
       MutexLock lock(core_.mutex);
       core_.newer.erase(session);
+      core_.underivable.erase(session);
     }
-    TERTULIA_TRY(in_transaction([&] {
+    EraseReport gone;
+    TERTULIA_TRY(in_transaction([&]() -> Result<void> {
       tables_.is_held();
-      return purge_session(session, report);
+      TERTULIA_TRY_AS(gone, purge_session(session));
+      return {};
     }));
+    report.branches += gone.branches;
+    report.turns += gone.turns;
+    report.records += gone.records;
   }
-  TERTULIA_TRY(
-      in_transaction([&] { return connection_.execute("INSERT INTO texts(texts) VALUES('optimize')"); }));
+  TERTULIA_TRY(purge_words());
   TERTULIA_TRY(checkpoint(true));
   if (Result<void> cleared = log_.clear(); !cleared) return failed(std::move(cleared).error());
   // Only now: an erasure that was cut before the logs were empty is finished by the next one.
@@ -297,7 +372,21 @@ Result<std::int64_t> Writer::remove_rows(const char* sql, std::int64_t session) 
   return connection_.changes();
 }
 
-Result<void> Writer::purge_session(std::int64_t session, EraseReport& report) {
+// In steps, so that SQLite's log stays short. Where no words went there is nothing to do.
+Result<void> Writer::purge_words() {
+  for (bool done = core_.keys.encrypts() || !words_to_purge_; !done;) {
+    TERTULIA_TRY(in_transaction([&]() -> Result<void> {
+      TERTULIA_TRY_AS(done, purge_text_index(connection_));
+      return {};
+    }));
+    checkpoint_if_long();
+  }
+  words_to_purge_ = false;
+  return {};
+}
+
+Result<EraseReport> Writer::purge_session(std::int64_t session) {
+  EraseReport report;
   TenantId tenant;
   OwnerId owner;
   {
@@ -316,12 +405,16 @@ Result<void> Writer::purge_session(std::int64_t session, EraseReport& report) {
       branches.push_back(select.integer(0));
     }
   }
+  TERTULIA_TRY_AS(const DataKey key, core_.keys.find(connection_, tenant));
   for (const std::int64_t branch : branches) {
+    TERTULIA_TRY_AS(const std::uint64_t calls, underived_tool_calls(connection_, key, branch));
+    report.records += calls;
     TERTULIA_TRY_AS(const std::int64_t turns,
                     connection_.number("SELECT count(*) FROM turns WHERE id BETWEEN " +
                                        std::to_string(turn_row(branch, 1)) + " AND " +
                                        std::to_string(turn_row(branch, kMaxTurns))));
-    TERTULIA_TRY(remove_branch_rows(connection_, core_.keys, tenant, owner, branch));
+    TERTULIA_TRY_AS(const bool words, remove_branch_rows(connection_, core_.keys, tenant, owner, branch));
+    words_to_purge_ = words_to_purge_ || words;
     report.turns += static_cast<std::uint64_t>(turns);
   }
   report.branches += branches.size();
@@ -330,7 +423,7 @@ Result<void> Writer::purge_session(std::int64_t session, EraseReport& report) {
   TERTULIA_TRY(remove_rows("DELETE FROM streams WHERE session=?", session));
   TERTULIA_TRY(remove_rows("DELETE FROM touched WHERE session=?", session));
   TERTULIA_TRY(remove_rows("DELETE FROM lagging WHERE session=?", session));
-  return {};
+  return report;
 }
 
 Result<bool> Writer::erase_tenant_key(const TenantId& tenant) {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -113,11 +114,16 @@ class Engine {
 
   // Turns that are begun and not running, in any session. Reads the store.
   Result<std::vector<InterruptedTurn>> interrupted();
-  // Calls whose outcome a crash or a timeout has hidden: for a person to look at. The latest first.
-  Result<std::vector<ToolCallRecord>> unknown_outcomes(const TenantId& tenant, const OwnerId& owner);
+  // Calls whose outcome a crash or a timeout has hidden: for a person to look at. The latest first. Sessions
+  // of which not everything can be read are told in `damaged`; without a place for them they are an error,
+  // kSessionDamaged.
+  Result<std::vector<ToolCallRecord>> unknown_outcomes(const TenantId& tenant, const OwnerId& owner,
+                                                       std::set<SessionId>* damaged = nullptr);
 
-  // What waits to be answered in the sessions of an owner, the oldest first. Reads the store.
-  Result<std::vector<Question>> questions(const TenantId& tenant, const OwnerId& owner);
+  // What waits to be answered in the sessions of an owner, the oldest first. Reads the store. `damaged` as
+  // above.
+  Result<std::vector<Question>> questions(const TenantId& tenant, const OwnerId& owner,
+                                          std::set<SessionId>* damaged = nullptr);
   // Answers a question by its id, durably; the turn goes on if it runs here, and with whoever resumes it
   // otherwise. A standing answer becomes a rule of the session. kNoQuestion if there is none, or it has been
   // answered, or it was about other arguments.

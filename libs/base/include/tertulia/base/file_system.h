@@ -79,7 +79,8 @@ class FileSystem {
   // Removes a file or an empty directory. kNotPermitted if the directory has entries.
   virtual Result<void> remove(const Path& path) = 0;
   virtual Result<void> sync_directory(const Path& directory) = 0;
-  // Takes the lock that `path` stands for, writing `note` into it for whoever is refused.
+  // Takes the lock of the directory that `path` stands in, and of the file `path`, writing `note` into it for
+  // whoever is refused. Removing the file lets nobody else in.
   // kLocked, with the other's note in the fact "note" and its process in "pid", if a live process has it.
   virtual Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note) = 0;
 };

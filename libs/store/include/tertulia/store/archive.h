@@ -37,6 +37,8 @@ struct ArchiveCounts {
   std::uint64_t messages = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
+  // Records that an import did not take, see import_takes(). 0 for an export.
+  std::uint64_t left_out = 0;
 
   bool operator==(const ArchiveCounts&) const = default;
 };
@@ -55,6 +57,15 @@ using ArchiveProgress = std::function<void(const ArchiveCounts&)>;
 Result<ArchiveCounts> export_sessions(Store& store, const ExportScope& scope, const ArchiveSink& sink,
                                       const ArchiveProgress& progress = {});
 
+// Who made an archive.
+enum class ArchiveSource : std::uint8_t {
+  kForeign,  // anybody: it holds conversations, and nothing in it may speak for this program
+  kOwn,      // this program, from a store that the caller trusts: everything is taken
+};
+// Whether records of this kind are taken from such an archive. From a foreign one neither memories, which
+// shape what agents do later, nor questions and submissions, which stand for things under way here.
+bool import_takes(RecordKind kind, ArchiveSource source);
+
 // Where imported sessions go.
 struct ImportTarget {
   TenantId tenant;
@@ -63,6 +74,8 @@ struct ImportTarget {
   // Sessions of another tenant, or of another owner than the one that is given, are taken over by the target.
   // Without this they are refused (kNotPermitted).   Default: false.
   bool adopt = false;
+  // Default: a foreign archive. What is not taken is counted in ArchiveCounts::left_out.
+  ArchiveSource source = ArchiveSource::kForeign;
 };
 
 // How many problems a refused import lists.
@@ -86,8 +99,9 @@ struct SalvageReport {
   std::vector<std::string> losses;
 };
 
-// Copies what can be read of a damaged store into another one, session by session: a damaged branch up to the
-// damage, what was forked behind it as a branch of its own. Changes nothing in `from`. Fails only if `to`
+// Copies what can be read of a damaged store into another one, session by session and with every kind of
+// record: a damaged branch up to the damage, what was forked behind it as a branch of its own. Without a
+// tenant in the scope: of every tenant. Changes nothing in `from`. Fails only if `to`
 // fails, or if the sessions of `from` cannot even be listed.
 //
 // Blocks: not from inside a completion.

@@ -31,6 +31,8 @@ class BlockingStore {
   virtual Result<SessionPage> list(const SessionQuery& query) = 0;
   virtual Result<EraseReport> erase(const EraseScope& scope) = 0;
   virtual Result<VerifyReport> verify() = 0;
+  // From any thread, at any time.
+  virtual Result<void> check_writable() { return {}; }
 };
 
 struct StoreThreads {

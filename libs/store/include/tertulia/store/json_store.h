@@ -37,6 +37,10 @@ struct JsonStoreOptions {
   StoreThreads threads{.writers = 4, .readers = 2};
   // Default: warnings to standard error.
   Log log{};
+  // For copying what is whole (copy_readable): a session whose session.json or branch.json is damaged is
+  // loaded with what its other files tell of it, and without its own fields. It cannot be written.
+  // Default: false, such a session gives kSessionDamaged.
+  bool salvages = false;
 };
 
 // Opens the store in `directory`, which is made if need be. Keeps a reference to `env`.

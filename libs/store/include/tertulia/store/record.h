@@ -19,9 +19,11 @@
 //   kMemory      –        the item        source           kind of item  opaque
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +48,11 @@ enum class RecordKind : std::uint8_t {
   kQuestion,
   kMemory,
 };
+// All of them, in their order; record.cc does not compile while one is missing.
+inline constexpr std::array kAllRecordKinds = {
+    RecordKind::kJournal,    RecordKind::kEvent,      RecordKind::kToolCall, RecordKind::kEpisode,
+    RecordKind::kReceipt,    RecordKind::kCheckpoint, RecordKind::kAsset,    RecordKind::kLease,
+    RecordKind::kSubmission, RecordKind::kQuestion,   RecordKind::kMemory};
 std::string_view name_of(RecordKind kind);
 Result<RecordKind> record_kind_named(std::string_view name);
 
@@ -98,6 +105,9 @@ struct RecordQuery {
   // From `since` on, and before `until`.
   std::optional<Time> since{};
   std::optional<Time> until{};
+  // A damaged record of a session that is named is left out, and RecordPage::damaged says so. Without it, the
+  // call fails with kSessionDamaged.
+  bool beside_damage = false;
   // The whole order turned round.
   bool newest_first = false;
   // At most this many, 1 to 1,000.   Default: 100.
@@ -119,9 +129,14 @@ struct RecordPage {
   std::vector<StoredRecord> records;
   // Empty at the end.
   std::string next;
-  // Where the query names no session: those of the owner's of which not everything that was asked for can be
-  // read, because it is damaged. What can be read of them is in the page; verify() says more.
+  // Where the query names no session, or wants what stands beside damage: the sessions of which not
+  // everything that was asked for can be read, because it is damaged. What can be read of them is in the
+  // page; verify() says more. Whoever shows a page shows this.
   std::vector<SessionId> damaged{};
 };
+
+// For who reads several pages: adds what the page tells of damage to `damaged`, or makes it the error
+// kSessionDamaged where nobody wants to hear of it. Never silent.
+Result<void> tell_damaged(const RecordPage& page, std::set<SessionId>* damaged);
 
 }  // namespace tertulia

@@ -49,6 +49,10 @@ struct SqliteOptions {
   // How large tertulia.log grows before it begins again at its start, at least 4 KiB. Up to half of it
   // waits in memory for the database, which is brought up to date from a quarter on.   Default: 1 MiB.
   std::size_t log_bytes = 1U << 20U;
+  // Opens a store whose tertulia.log is damaged, with what stands before the damage; what stands behind is
+  // gone for good, and verify() says so. For a copy of the files, never for the only ones.   Default: false,
+  // such a store is refused (kDamaged) and left as it is.
+  bool give_up_damaged_log = false;
 };
 
 // Where a text was found.

@@ -162,6 +162,10 @@ class Store {
 
   // Checks the ten invariants (docs/promises.md) over everything that is stored. Changes nothing.
   virtual void verify(Done<VerifyReport> done) = 0;
+
+  // Whether changes can be written, as far as is known: ok, kStorageFull until there is room again (which is
+  // tried here), kStorageIo or kDamaged until the store is opened again. Quick; for those who watch.
+  virtual Result<void> check_writable() { return {}; }
 };
 
 // The blocking forms.

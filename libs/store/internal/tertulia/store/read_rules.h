@@ -53,7 +53,7 @@ bool matches(const SessionQuery& query, const SessionSummary& summary);
 bool matches(const RecordQuery& query, const Record& record);
 
 // A session that the query does not name cannot stop the others: if it is damaged, the page says so and goes
-// on. False for everything else.
+// on; and so it is where the query wants what stands beside damage. False for everything else.
 bool note_damaged(const RecordQuery& query, const SessionId& session, const Error& error, RecordPage& page);
 
 SessionSummary summary_of(const Session& session);

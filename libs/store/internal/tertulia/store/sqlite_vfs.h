@@ -25,9 +25,13 @@ class SqliteVfs {
   virtual const std::string& name() const = 0;
 };
 
+// Where the index of SQLite's log is kept. In a file all programs that look into the database share it; in
+// memory it needs no room on the disk, and only this process may look.
+enum class LogIndex : std::uint8_t { kFile, kMemory };
+
 // On the real Env, SQLite's own files and locks, so that other programs which look into the database are
 // safe. On any other Env its FileSystem, with locks and the index of the log in this process's memory: the
 // caller holds a FileLock that keeps other processes away.
-std::shared_ptr<SqliteVfs> make_sqlite_vfs(Env& env);
+std::shared_ptr<SqliteVfs> make_sqlite_vfs(Env& env, LogIndex index = LogIndex::kFile);
 
 }  // namespace tertulia
