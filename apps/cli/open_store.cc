@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tertulia/base/nearest.h"
+#include "tertulia/base/outside_name.h"
 
 #include "settings.h"
 
@@ -22,13 +23,13 @@ Result<OpenStore> open_store_at(const Context& context, const Path& directory, c
   return open_configured_store_at(config, directory, kind);
 }
 
-Result<TenantId> tenant_of(const Context& context) { return TenantId::parse(context.tenant); }
-Result<OwnerId> owner_of(const Context& context) { return OwnerId::parse(context.owner); }
+Result<TenantId> tenant_of(const Context& context) { return from_outside<TenantId>(context.tenant); }
+Result<OwnerId> owner_of(const Context& context) { return from_outside<OwnerId>(context.owner); }
 
 Result<SessionKey> key_of(const Context& context, const std::string& session) {
   TERTULIA_TRY_AS(TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(OwnerId owner, owner_of(context));
-  TERTULIA_TRY_AS(SessionId id, SessionId::parse(session));
+  TERTULIA_TRY_AS(SessionId id, from_outside<SessionId>(session));
   return SessionKey{std::move(tenant), std::move(owner), std::move(id)};
 }
 

@@ -133,10 +133,11 @@ std::string report_body(const EraseReport& report, const std::set<SessionId>& da
   return body;
 }
 
-std::string counts_body(const ArchiveCounts& counts) {
+std::string report_body(const ImportReport& report) {
+  const ArchiveCounts& counts = report.counts;
   std::string body;
-  JsonWriter(body)
-      .begin_object()
+  JsonWriter out(body);
+  out.begin_object()
       .key("sessions")
       .number(counts.sessions)
       .key("branches")
@@ -148,8 +149,13 @@ std::string counts_body(const ArchiveCounts& counts) {
       .key("records")
       .number(counts.records)
       .key("bytes")
-      .number(counts.bytes)
-      .end_object();
+      .number(counts.bytes);
+  out.key("left_out").begin_array();
+  for (const LeftOut& left : report.left_out) {
+    out.begin_object().key("what").string(left.what).key("count").number(left.count);
+    out.key("why").string(left.why).end_object();
+  }
+  out.end_array().end_object();
   return body;
 }
 

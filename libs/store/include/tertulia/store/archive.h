@@ -4,9 +4,9 @@
 //   export_sessions(store, {.tenant = tenant}, [&](std::string_view bytes) { return file.write(bytes); });
 //   import_archive(other_store, *file, {.tenant = tenant});
 //
-// Nothing of a conversation is lost on the way: export, import, export gives the same bytes, with the same
-// revisions, times and order. Left behind are leases, which belong to a running process, and the numbers of
-// streams that are empty.
+// Nothing of a conversation is lost on the way: export, import as one's own (ArchiveTrust::kOwn), export
+// gives the same bytes, with the same revisions, times and order. Left behind are leases, which belong to a
+// running process, and the numbers of streams that are empty.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +55,11 @@ using ArchiveProgress = std::function<void(const ArchiveCounts&)>;
 Result<ArchiveCounts> export_sessions(Store& store, const ExportScope& scope, const ArchiveSink& sink,
                                       const ArchiveProgress& progress = {});
 
+// Whom an archive is from. Lines of JSON can be written by anybody: what lets something happen (permissions,
+// unfinished turns and runs, the program's own sessions with memories, jobs and procedures) is taken from
+// one's own copy only.
+enum class ArchiveTrust : std::uint8_t { kForeign, kOwn };
+
 // Where imported sessions go.
 struct ImportTarget {
   TenantId tenant;
@@ -63,6 +68,27 @@ struct ImportTarget {
   // Sessions of another tenant, or of another owner than the one that is given, are taken over by the target.
   // Without this they are refused (kNotPermitted).   Default: false.
   bool adopt = false;
+  // Default: kForeign. What is left out because of it stands in the report.
+  ArchiveTrust trust = ArchiveTrust::kForeign;
+};
+
+// What an import did not take over, and why.
+struct LeftOut {
+  // A kind of record, or "session ~runs".
+  std::string what{};
+  std::string why{};
+  std::uint64_t count = 0;
+
+  bool operator==(const LeftOut&) const = default;
+};
+
+struct ImportReport {
+  // What is there now.
+  ArchiveCounts counts;
+  // One sentence for each thing that was changed to fit, the first kMaxAdaptations of them.
+  std::vector<std::string> adapted{};
+  std::uint64_t adaptations = 0;
+  std::vector<LeftOut> left_out{};
 };
 
 // How many problems a refused import lists.
@@ -77,8 +103,8 @@ inline constexpr std::size_t kMaxImportProblems = 20;
 // was at is marked in its metadata ("tertulia.import": "incomplete") and replaced by the next import of it.
 //
 // Blocks: not from inside a completion.
-Result<ArchiveCounts> import_archive(Store& store, File& archive, const ImportTarget& target,
-                                     const ArchiveProgress& progress = {});
+Result<ImportReport> import_archive(Store& store, File& archive, const ImportTarget& target,
+                                    const ArchiveProgress& progress = {});
 
 struct SalvageReport {
   ArchiveCounts counts;
