@@ -1,8 +1,9 @@
 // doors.mjs PROGRAM: what an attacker would say at each door: names of the program's own, and archives that were forged.
-import { writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
-import { check, equal, folder, program, run, Server, tertulia, test } from './support.mjs';
+import { check, equal, folder, later, program, run, Server, tertulia, test } from './support.mjs';
 
 const reserved = ['~', '~shared', '~memory.user', '~runs', '~ingest', '~procedures', '~~'];
 
@@ -80,6 +81,46 @@ test('An archive from outside plants nothing that acts, and the answer says what
   equal([told.sessions, told.left_out.length > 0], [1, true]);
   const own = JSON.parse(tertulia(folder(), '--json', 'sessions', 'import', file, '--keep-owners', '--trust'));
   equal([own.sessions > 1, own.left_out], [true, []]);
+});
+
+test('A key that a provider quotes back reaches nobody', async () => {
+  const secret = 'sk-live-0123456789+/abc"def';
+  const forms = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('base64').slice(0, 20)];
+  // Every way in which an upstream can say it: in the body of an error, in a header, in the middle of a stream, in an answer.
+  let how = 0;
+  const upstream = http.createServer((request, reply) => {
+    const words = `no good: ${request.headers.authorization}, ${encodeURIComponent(secret)}, ${Buffer.from(secret).toString('base64')}`;
+    const event = (body) => reply.write(`data: ${JSON.stringify(body)}\n\n`);
+    request.resume().on('end', () => {
+      how = (how + 1) % 5;
+      if (how < 3) {
+        reply.writeHead([500, 400, 429][how], { 'X-Echo': request.headers.authorization, 'Retry-After': '0' });
+        reply.end(how === 1 ? JSON.stringify({ error: { message: words, type: words, code: words } }) : words);
+        return;
+      }
+      reply.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      event({ choices: [{ index: 0, delta: { content: words } }] });
+      if (how === 3) return reply.end(`data: ${JSON.stringify({ error: { message: words } })}\n\n`);
+      event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+      reply.end('data: [DONE]\n\n');
+    });
+  });
+  await new Promise((ready) => upstream.listen(0, '127.0.0.1', ready));
+  later(() => upstream.close());
+  const told = await Server.start({ config: `[model]\nname = "openai-compatible/m"\nbase_url = "http://127.0.0.1:${upstream.address().port}"\nkey = ${JSON.stringify(secret)}\n` });
+  const clean = (text, where) => forms.forEach((form) => check(!text.includes(form), `${where}: ${text.slice(0, 400)}`));
+  for (let i = 0; i < 10; i += 1) {
+    const body = { session: `s${i}`, message: 'Hello', stream: i % 2 === 0 };
+    const reply = await fetch(`${told.url}/api/v1/turns`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+    clean(await reply.text(), `turn ${i}`);
+    const chat = await fetch(`${told.url}/v1/chat/completions`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'x' }] }) });
+    clean(await chat.text(), `chat ${i}`);
+  }
+  await told.stop();
+  clean(told.errors, 'the log');
+  clean(tertulia(told.data, 'sessions', 'export', '--all-owners'), 'the export');
+  const files = (path) => (statSync(path).isDirectory() ? readdirSync(path).flatMap((name) => files(join(path, name))) : [path]);
+  for (const file of files(told.data)) clean(readFileSync(file, 'latin1'), file);
 });
 
 await run();
