@@ -15,6 +15,7 @@
 #include "core/audit_log.h"
 #include "core/key_ring.h"
 #include "core/metrics.h"
+#include "core/once_table.h"
 #include "host/workflow_desk.h"
 #include "openai/routes.h"
 #include "trace/tracing.h"
@@ -127,7 +128,8 @@ struct Server::Parts {
                  .pool = *pool,
                  .metrics = metrics,
                  .directory = served.directory,
-                 .feeds = std::make_shared<TurnFeeds>()},
+                 .feeds = std::make_shared<TurnFeeds>(),
+                 .once = std::make_shared<OnceTable>(env.clock())},
         spans(std::move(served.spans)),
         keys(env, served.directory, log.component("keys")),
         gate(!options.key_required && is_loopback(options.http.address), rules_of(options), keys, visitors,
@@ -210,6 +212,7 @@ void Server::let_go() {
   parts_->serving = nullptr;
   parts_->http.reset();
   parts_->pool.reset();
+  parts_->services.once->close();
   parts_->services.engine.reset();
   parts_->service.let_go();
 }
