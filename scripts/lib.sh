@@ -27,7 +27,6 @@ PACKAGES=(
   libgumbo-dev
   libhnswlib-dev
   libmd4c-dev
-  libpoppler-cpp-dev
   libre2-dev
   libsodium-dev
   libspdlog-dev
@@ -41,6 +40,7 @@ PACKAGES=(
   ninja-build
   openssl
   pkg-config
+  poppler-utils
   strace
   tmux
 )

@@ -11,8 +11,10 @@
 
 #include "tertulia/base/nearest.h"
 #include "tertulia/base/version.h"
+#include "tertulia/memory/document.h"
 
 #include "commands.h"
+#include "extract_main.h"
 
 namespace tertulia::cli {
 
@@ -136,7 +138,12 @@ int run_program(int argc, char** argv) {
 }  // namespace
 }  // namespace tertulia::cli
 
+// Not a command for people: how this program reads the documents of others, in a process of its own.
+constexpr std::string_view kExtract = "extract-document";
+
 int main(int argc, char** argv) {
+  if (argc == 3 && argv[1] == kExtract) return tertulia::extract_main(argv[2]);
+  tertulia::use_document_helper({.program = "/proc/self/exe", .arguments = {std::string(kExtract)}});
   std::signal(SIGPIPE, SIG_IGN);  // a write that nobody reads is noticed where it fails
   std::setlocale(LC_CTYPE, "C.UTF-8");
   try {

@@ -8,6 +8,7 @@
 
 #include "tertulia/base/json.h"
 #include "tertulia/base/nearest.h"
+#include "tertulia/base/outside_name.h"
 
 #include "settings.h"
 
@@ -28,13 +29,13 @@ Result<OpenStore> open_copy_at(const Context& context, const Path& directory) {
   return open_configured_store_at(config, directory, "", real_env(), true);
 }
 
-Result<TenantId> tenant_of(const Context& context) { return TenantId::parse(context.tenant); }
-Result<OwnerId> owner_of(const Context& context) { return OwnerId::parse(context.owner); }
+Result<TenantId> tenant_of(const Context& context) { return from_outside<TenantId>(context.tenant); }
+Result<OwnerId> owner_of(const Context& context) { return from_outside<OwnerId>(context.owner); }
 
 Result<SessionKey> key_of(const Context& context, const std::string& session) {
   TERTULIA_TRY_AS(TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(OwnerId owner, owner_of(context));
-  TERTULIA_TRY_AS(SessionId id, SessionId::parse(session));
+  TERTULIA_TRY_AS(SessionId id, from_outside<SessionId>(session));
   return SessionKey{std::move(tenant), std::move(owner), std::move(id)};
 }
 

@@ -1,7 +1,10 @@
 #include "ingest_jobs.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
+
+#include "tertulia/base/deadline.h"
 
 #include "ingest_record.h"
 #include "own_session.h"
@@ -67,7 +70,7 @@ Note acceptance(const SessionKey& key, const IngestJob& job, IngestRequest& requ
 IngestJobs::IngestJobs(SemanticMemory& memory, Store& store, Env& env)
     : memory_(memory), store_(store), env_(env), ids_(env.clock(), env.random()) {
   recover();
-  thread_ = std::thread([this] { work(); });
+  for (std::size_t i = 0; i < kIngestLanes; ++i) threads_.emplace_back([this] { work(); });
 }
 
 IngestJobs::~IngestJobs() {
@@ -79,7 +82,7 @@ IngestJobs::~IngestJobs() {
   }
   wake_.notify_all();
   for (const LivePtr& live : all) live->cancel.cancel(CancelReason::kShutdown);
-  thread_.join();
+  for (std::thread& thread : threads_) thread.join();
   // Nobody waits for what will not come.
   for (const LivePtr& live : all) {
     for (auto& [seen, told] : live->watchers) told(live->job);
@@ -124,6 +127,7 @@ Result<void> IngestJobs::recover_session(const SessionKey& key, std::vector<Live
     live->tenant = key.tenant;
     live->user = key.owner;
     live->job = std::move(job);
+    live->noted = stored.record.number;
     found.push_back(std::move(live));
   }
   return {};
@@ -144,13 +148,24 @@ Result<std::optional<IngestJob>> IngestJobs::known_by_key(const IngestRequest& r
   return std::optional<IngestJob>(*std::move(job));
 }
 
-Result<void> IngestJobs::check_queue(const TenantId& tenant, const OwnerId& user) {
+Result<void> IngestJobs::check_queue(const IngestRequest& request) {
   MutexLock lock(mutex_);
-  const auto waiting = std::ranges::count_if(
-      queue_, [&](const LivePtr& one) { return one->tenant == tenant && one->user == user; });
-  if (static_cast<std::size_t>(waiting) < kMaxWaitingJobs) return {};
-  return Error(ErrorCode::kQueueFull, "256 documents of this user wait already; try again later")
-      .with("limit", static_cast<std::int64_t>(kMaxWaitingJobs));
+  std::size_t of_tenant = 0;
+  std::size_t of_user = 0;
+  for (const auto& [id, live] : live_) {
+    if (live->tenant != request.tenant || live->job.ended()) continue;
+    ++of_tenant;
+    if (live->user == request.user) ++of_user;
+  }
+  const auto full = [](std::size_t limit, const char* whose) {
+    return Error(ErrorCode::kQueueFull,
+                 std::to_string(limit) + " documents of this " + whose + " wait already; try again later")
+        .with("limit", static_cast<std::int64_t>(limit));
+  };
+  if (of_user >= std::min(request.most, kMaxWaitingJobs))
+    return full(std::min(request.most, kMaxWaitingJobs), "user");
+  if (of_tenant >= kMaxTenantJobs) return full(kMaxTenantJobs, "tenant");
+  return {};
 }
 
 Result<IngestJob> IngestJobs::submit(IngestRequest request) {
@@ -172,7 +187,7 @@ Result<IngestJob> IngestJobs::submit(IngestRequest request) {
                .writer = std::move(request.writer),
                .created_at = env_.clock().now()};
   const IngestJob job = live->job;
-  TERTULIA_TRY(check_queue(request.tenant, request.user));
+  TERTULIA_TRY(check_queue(request));
   const SessionKey key = ingest_session(request.tenant, request.user);
   TERTULIA_TRY(put_own_session(store_, key, env_.clock().now()));
   if (Result<void> stored = note(store_, acceptance(key, job, request)); !stored) {
@@ -192,48 +207,114 @@ Result<IngestJob> IngestJobs::submit(IngestRequest request) {
   return job;
 }
 
+IngestJobs::LivePtr IngestJobs::take_next() {
+  auto best = queue_.end();
+  std::uint64_t waits_since = 0;
+  for (auto one = queue_.begin(); one != queue_.end(); ++one) {
+    if (busy_.contains((*one)->tenant)) continue;
+    const auto served = served_.find((*one)->tenant);
+    const std::uint64_t since = served == served_.end() ? 0 : served->second;
+    if (best != queue_.end() && since >= waits_since) continue;
+    best = one;
+    waits_since = since;
+  }
+  if (best == queue_.end()) return nullptr;
+  LivePtr next = *best;
+  queue_.erase(best);
+  busy_.insert(next->tenant);
+  served_[next->tenant] = ++turn_;
+  return next;
+}
+
 void IngestJobs::work() {
   while (true) {
     LivePtr next;
     {
       MutexLock lock(mutex_);
-      while (!stopping_ && queue_.empty()) wake_.wait(mutex_);
+      while (!stopping_ && !(next = take_next())) wake_.wait(mutex_);
       if (stopping_) return;
-      next = queue_.front();
-      queue_.pop_front();
     }
     ingest(next);
+    {
+      MutexLock lock(mutex_);
+      busy_.erase(next->tenant);
+      const bool more =
+          std::ranges::any_of(queue_, [&](const LivePtr& one) { return one->tenant == next->tenant; });
+      if (!more) served_.erase(next->tenant);
+    }
+    wake_.notify_all();
   }
 }
 
-void IngestJobs::ingest(const LivePtr& live) {
+Result<void> IngestJobs::note_attempt(const LivePtr& live, std::uint32_t attempts) {
+  IngestJob job;
+  {
+    MutexLock lock(mutex_);
+    live->job.attempts = attempts;
+    job = live->job;
+  }
+  Note noted{.key = ingest_session(live->tenant, live->user), .conditions = {}, .changes = {}};
+  const StreamId stream = pending_stream(job.id);
+  noted.changes.emplace_back(AddRecord{{.stream = stream,
+                                        .number = live->noted + 1,
+                                        .time = env_.clock().now(),
+                                        .key = job.id,
+                                        .name = std::string(kPendingName),
+                                        .payload = to_text(job)}});
+  noted.changes.emplace_back(DropRecords{.stream = stream, .up_to = live->noted});
+  TERTULIA_TRY(note(store_, std::move(noted)));
+  ++live->noted;
+  return {};
+}
+
+Result<IngestReport> IngestJobs::attempt(const LivePtr& live) {
+  const IngestJob job = live->job;
+  if (job.attempts >= kMaxAttempts) {
+    return Error(ErrorCode::kDamaged, "the document was begun " + std::to_string(job.attempts) +
+                                          " times and never finished; it is not tried again")
+        .with("limit", std::int64_t{kMaxAttempts});
+  }
   RecordQuery query = records_in(ingest_session(live->tenant, live->user), RecordKind::kAsset);
-  query.scope = live->job.id;
-  Result<std::vector<StoredRecord>> bytes = read_every(store_, query);
-  if (bytes && bytes->empty()) bytes = no_job(live->job.id);
+  query.scope = job.id;
+  TERTULIA_TRY_AS(std::vector<StoredRecord> bytes, read_every(store_, query));
+  if (bytes.empty()) return no_job(job.id);
+  TERTULIA_TRY(note_attempt(live, job.attempts + 1));
+  const Deadline deadline = Deadline::after(kMaxJobTime, env_.clock());
+  return memory_.ingest(job.collection, {job.source, job.format, std::move(bytes.front().record.payload)},
+                        job.writer,
+                        {.progress =
+                             [&](const IngestProgress& now) {
+                               if (deadline.expired(env_.clock()))
+                                 live->cancel.cancel(CancelReason::kDeadline);
+                               change(live, [&](IngestJob& one) { one.progress = now; });
+                             },
+                         .cancel = live->cancel.token(),
+                         .metadata = job.metadata});
+}
+
+void IngestJobs::ingest(const LivePtr& live) {
   change(live, [](IngestJob& job) { job.status = JobStatus::kRunning; });
   Result<IngestReport> report = IngestReport();
-  if (bytes) {
-    const IngestJob& job = live->job;
-    report = memory_.ingest(
-        job.collection, {job.source, job.format, std::move(bytes->front().record.payload)}, job.writer,
-        {.progress =
-             [&](const IngestProgress& now) { change(live, [&](IngestJob& one) { one.progress = now; }); },
-         .cancel = live->cancel.token(),
-         .metadata = job.metadata});
-  } else {
-    report = bytes.error();
+  try {
+    report = attempt(live);
+  } catch (const std::exception& problem) {
+    log_.error("a document could not be ingested", {{"reason", problem.what()}});
+    report = Error(ErrorCode::kStorageFull, "the server could not ingest the document; its log says more");
   }
   const std::optional<CancelReason> stopped = live->cancel.token().reason();
-  // The next process goes on with it.
-  if (!report && stopped == CancelReason::kShutdown) return;
+  // The next process goes on with it, and being stopped was not the document's doing.
+  if (!report && stopped == CancelReason::kShutdown) {
+    if (live->job.attempts > 0) (void)note_attempt(live, live->job.attempts - 1);
+    return;
+  }
+  const bool cancelled = stopped == CancelReason::kUser;
   change(live, [&](IngestJob& job) {
-    job.status = report ? JobStatus::kDone : stopped ? JobStatus::kCancelled : JobStatus::kFailed;
+    job.status = report ? JobStatus::kDone : cancelled ? JobStatus::kCancelled : JobStatus::kFailed;
     job.ended_at = env_.clock().now();
     if (report) {
       job.report = *report;
       job.progress = {.chunks_done = report->chunks, .chunks = report->chunks};
-    } else if (!stopped) {
+    } else if (!cancelled) {
       job.error_code = name_of(report.error().code());
       job.error_message = report.error().message();
     }

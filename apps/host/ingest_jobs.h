@@ -7,9 +7,16 @@
 //   A document is stored when submit() returns: whoever opens the data next goes on with it. Ingesting one
 //   again is harmless: a source is replaced whole, and the same content changes nothing.
 // Concurrency
-//   Any thread. One document is ingested at a time, in the order in which they came, on a thread of its own.
+//   Any thread. Each tenant has a lane: of its documents one is ingested at a time, in the order in which
+//   they came. kIngestLanes tenants are served at once, the others in turn: nobody waits for all that another
+//   has sent.
+// Limits
+//   Reading a document is bounded (ReadingLimits), and so is a job as a whole (kMaxJobTime). That an attempt
+//   begins is stored before it begins: a document that takes the process down with it is tried kMaxAttempts
+//   times, then it fails.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -47,6 +55,8 @@ struct IngestJob {
   JobStatus status = JobStatus::kQueued;
   IngestProgress progress;
   IngestReport report;
+  // How often it was begun.
+  std::uint32_t attempts = 0;
   // Of one that failed.
   std::string error_code;
   std::string error_message;
@@ -69,11 +79,19 @@ struct IngestRequest {
   // A hash of the client's idempotency key, and one of everything it asked for. Empty: it gave none.
   std::string key{};
   std::string hash{};
+  // How many of this user's may wait or run.
+  std::size_t most = 256;
 };
 
-// How many of a user's may wait, and how many that have ended are kept.
+// How many of a user's may wait, of a visitor's whom nobody knows, and of a tenant's altogether; and how many
+// that have ended are kept.
 inline constexpr std::size_t kMaxWaitingJobs = 256;
+inline constexpr std::size_t kMaxVisitorJobs = 4;
+inline constexpr std::size_t kMaxTenantJobs = 2'048;
 inline constexpr std::size_t kKeptJobs = 100;
+inline constexpr std::size_t kIngestLanes = 3;
+inline constexpr std::uint32_t kMaxAttempts = 2;
+inline constexpr std::chrono::minutes kMaxJobTime{30};
 
 class IngestJobs {
  public:
@@ -107,11 +125,17 @@ class IngestJobs {
     OwnerId user;
     IngestJob job;
     CancelSource cancel;
+    // The newest number of what is stored of it while it waits.
+    std::uint64_t noted = 1;
     std::vector<std::pair<std::uint64_t, std::function<void(IngestJob)>>> watchers;
   };
   using LivePtr = std::shared_ptr<Live>;
 
   void work();
+  // The next of a tenant that has none under way; the tenant is then busy.
+  LivePtr take_next() TERTULIA_REQUIRES(mutex_);
+  Result<void> note_attempt(const LivePtr& live, std::uint32_t attempts);
+  Result<IngestReport> attempt(const LivePtr& live);
   void recover();
   Result<void> recover_session(const SessionKey& key, std::vector<LivePtr>& found);
   void ingest(const LivePtr& live);
@@ -119,7 +143,7 @@ class IngestJobs {
   void change(const LivePtr& live, const std::function<void(IngestJob&)>& how);
   void end(const LivePtr& live);
   Result<std::optional<IngestJob>> known_by_key(const IngestRequest& request);
-  Result<void> check_queue(const TenantId& tenant, const OwnerId& user);
+  Result<void> check_queue(const IngestRequest& request);
   Result<void> prune(const SessionKey& key);
   std::optional<IngestJob> live_job(const TenantId& tenant, const OwnerId& user, const std::string& id);
 
@@ -132,10 +156,14 @@ class IngestJobs {
   CondVar wake_;
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::deque<LivePtr> queue_ TERTULIA_GUARDED_BY(mutex_);
+  // Tenants whose lane is taken, and when each was served last: who waits longest is next.
+  std::set<TenantId> busy_ TERTULIA_GUARDED_BY(mutex_);
+  std::map<TenantId, std::uint64_t> served_ TERTULIA_GUARDED_BY(mutex_);
+  std::uint64_t turn_ TERTULIA_GUARDED_BY(mutex_) = 0;
   // Also the latest that have ended, so that whoever watches one sees its end.
   std::map<std::string, LivePtr, std::less<>> live_ TERTULIA_GUARDED_BY(mutex_);
   std::deque<std::string> recent_ TERTULIA_GUARDED_BY(mutex_);
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace tertulia

@@ -86,6 +86,7 @@ std::string to_text(const IngestJob& job) {
                   {"chunks", std::uint64_t{job.progress.chunks}},
                   {"changed", job.report.changed},
                   {"removed", std::uint64_t{job.report.removed}},
+                  {"attempts", std::uint64_t{job.attempts}},
                   {"created_at", micros(job.created_at)}};
   if (job.ended_at) form.append("ended_at", micros(*job.ended_at));
   if (!job.error_code.empty()) {
@@ -115,6 +116,7 @@ Result<IngestJob> parse_job(std::string_view text) {
   job.progress.chunks = static_cast<std::size_t>(in.int_or("chunks", 0, 0, kMostNumber));
   job.report.changed = in.bool_or("changed", false);
   job.report.removed = static_cast<std::size_t>(in.int_or("removed", 0, 0, kMostNumber));
+  job.attempts = static_cast<std::uint32_t>(in.int_or("attempts", 0, 0, UINT32_MAX));
   job.created_at = Time(Duration(in.required_int("created_at", 0, kMostNumber)));
   if (const std::int64_t ended = in.int_or("ended_at", -1, -1, kMostNumber); ended >= 0) {
     job.ended_at = Time(Duration(ended));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tertulia/base/nearest.h"
+#include "tertulia/base/outside_name.h"
 #include "tertulia/store/episode_store.h"
 
 #include "own_session.h"
@@ -188,7 +189,7 @@ Result<WorkflowDesk::TrackedRunPtr> WorkflowDesk::begin(WorkflowStart start) {
                     decode_handle(start.handle, handles_, start.tenant, now));
     marker.key.session = handle.session;
   } else if (!start.session.empty()) {
-    TERTULIA_TRY_AS(marker.key.session, SessionId::parse(start.session));
+    TERTULIA_TRY_AS(marker.key.session, from_outside<SessionId>(start.session));
   }
   if (start.key.empty()) return launch(std::move(marker));
 

@@ -15,6 +15,7 @@
 #include "core/audit_log.h"
 #include "core/key_ring.h"
 #include "core/metrics.h"
+#include "core/once_table.h"
 #include "host/workflow_desk.h"
 #include "openai/routes.h"
 #include "trace/tracing.h"
@@ -29,24 +30,26 @@ bool is_loopback(const std::string& address) {
 }
 
 // Reading changes nothing, and what is open to all has nobody to name. A WebSocket may change something.
-bool is_audited(const EndedRequest& ended) {
-  if (ended.route == nullptr || ended.principal.tenant.empty()) return false;
+template <class Told>
+bool is_audited(const Told& told) {
+  if (told.route == nullptr || told.principal.tenant.empty()) return false;
   // What a collector asks for every few seconds would bury everything else.
-  if (ended.route->pattern == "/metrics") return false;
-  const bool reads = ended.route->method == Method::kGet && ended.route->access <= Access::kRead;
-  return !reads && ended.route->access != Access::kOpen;
+  if (told.route->pattern == "/metrics") return false;
+  const bool reads = told.route->method == Method::kGet && told.route->access <= Access::kRead;
+  return !reads && told.route->access != Access::kOpen;
 }
 
-AuditEntry entry_of(const EndedRequest& ended) {
-  AuditEntry entry{.tenant = ended.principal.tenant.text(),
-                   .user = ended.principal.user.text(),
-                   .key = ended.principal.key,
-                   .method = std::string(name_of(ended.route->method)),
-                   .route = std::string(ended.route->pattern),
+template <class Told>
+AuditEntry entry_of(const Told& told, int status) {
+  AuditEntry entry{.tenant = told.principal.tenant.text(),
+                   .user = told.principal.user.text(),
+                   .key = told.principal.key,
+                   .method = std::string(name_of(told.route->method)),
+                   .route = std::string(told.route->pattern),
                    .session = {},
-                   .request = std::string(ended.request_id),
-                   .status = ended.status};
-  for (const auto& [name, value] : ended.parameters) {
+                   .request = std::string(told.request_id),
+                   .status = status};
+  for (const auto& [name, value] : told.parameters) {
     if (name == "session" || name == "user") entry.session = value;
   }
   return entry;
@@ -127,7 +130,8 @@ struct Server::Parts {
                  .pool = *pool,
                  .metrics = metrics,
                  .directory = served.directory,
-                 .feeds = std::make_shared<TurnFeeds>()},
+                 .feeds = std::make_shared<TurnFeeds>(),
+                 .once = std::make_shared<OnceTable>(env.clock())},
         spans(std::move(served.spans)),
         keys(env, served.directory, log.component("keys")),
         gate(!options.key_required && is_loopback(options.http.address), rules_of(options), keys, visitors,
@@ -209,7 +213,9 @@ void Server::let_go() {
   // Nothing comes in any more; what is being answered is finished while everything is still there.
   parts_->serving = nullptr;
   parts_->http.reset();
+  if (parts_->audit) parts_->audit->settle();
   parts_->pool.reset();
+  parts_->services.once->close();
   parts_->services.engine.reset();
   parts_->service.let_go();
 }
@@ -227,8 +233,13 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
   }
   TERTULIA_TRY_AS(parts->audit, AuditLog::open(env, parts->services.directory, log.component("audit")));
   parts->service.on_ended([&audit = *parts->audit, spans = parts->spans, &env](const EndedRequest& ended) {
-    if (is_audited(ended)) audit.add(entry_of(ended));
+    if (is_audited(ended)) audit.add(entry_of(ended, ended.status));
     if (spans) spans->add(span_of(ended, env));
+  });
+  parts->service.on_beginning([&audit = *parts->audit](const BeginningRequest& beginning, Done<void> ready) {
+    if (!is_audited(beginning)) return false;
+    if (ready) audit.begin(entry_of(beginning, 0), std::move(ready));
+    return true;
   });
   // What the last process left, from now on at the expense of those who began it.
   if (WorkflowDesk* desk = parts->services.desks.workflows) desk->recover();

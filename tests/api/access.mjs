@@ -339,15 +339,19 @@ test('The audit log names who changed what, and shows when it was changed', asyn
   await one.call('GET', '/metrics');
   await one.stop();
   const report = JSON.parse(tertulia(own_data, '--json', 'audit', 'verify'));
-  equal(report.entries, 2);
+  equal(report.entries, 4);
   const file = join(own_data, 'audit.jsonl');
   const lines = readFileSync(file, 'utf8');
   check(!lines.includes('canary'), 'what was said is not in it');
-  equal(JSON.parse(lines.split('\n')[1]).route, '/api/v1/sessions/{session}');
+  const told = lines.trim().split('\n').map(JSON.parse);
+  equal(told.map(({ method, route, state, status }) => [method, route, state, status]), [
+    ['POST', '/api/v1/sessions', 'begun', undefined], ['POST', '/api/v1/sessions', undefined, 201],
+    ['DELETE', '/api/v1/sessions/{session}', 'begun', undefined], ['DELETE', '/api/v1/sessions/{session}', undefined, 200]]);
+  equal([told[0].request, told[2].request], [told[1].request, told[3].request]);
   writeFileSync(file, lines.replace('"status":200', '"status":404'));
   const broken = spawnSync(program, ['--data', own_data, 'audit', 'verify'], { encoding: 'utf8' });
   equal(broken.status, 65);
-  check(broken.stderr.includes('line 2'), broken.stderr);
+  check(broken.stderr.includes('line 4'), broken.stderr);
 });
 
 await run();

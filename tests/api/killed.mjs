@@ -1,6 +1,8 @@
 // killed.mjs PROGRAM [ROUNDS] [SEED]: kill -9 under load through the API. What was acknowledged is there afterwards, as it was told;
 // what was not can be sent again with its key, and is done once.
-import { check, equal, folder, run, Server, test } from './support.mjs';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { check, equal, folder, run, Server, tertulia, test } from './support.mjs';
 
 const rounds = Number(process.argv[3] ?? 12);
 let state = Number(process.argv[4] ?? 1);
@@ -84,6 +86,14 @@ test(`${rounds} kills in a row take back nothing that was acknowledged`, async (
   const found = await stored(server);
   for (const [text, { session, acknowledged }] of sent) equal(found.get(text), { session, ...acknowledged }, `${text}:`);
   equal(found.size, sent.size);
+  // No turn without its line, and each line has its end or says that it was cut.
+  await server.stop();
+  const lines = readFileSync(join(data, 'audit.jsonl'), 'utf8').trim().split('\n').map(JSON.parse);
+  const begun = lines.filter((line) => line.state === 'begun').map((line) => line.request);
+  const ended = new Set(lines.filter((line) => line.state !== 'begun').map((line) => line.request));
+  check(begun.length >= found.size, `${found.size} turns, ${begun.length} lines that one began`);
+  equal(begun.filter((request) => !ended.has(request)), []);
+  tertulia(data, 'audit', 'verify');
   console.log(`${sent.size} turns, ${rounds} kills`);
 });
 

@@ -79,6 +79,41 @@ test('A malformed one behind good ones is refused by name behind their answers, 
   }
 });
 
+// What one reader takes for a body another takes for a request.
+test('What stands behind a request whose length is not clear never runs', async () => {
+  const inner = '{"session":"smuggled","message":"Hello"}';
+  const smuggled = post('/api/v1/turns', inner);
+  const cases = [];
+  for (const encoding of ['identity', 'gzip', 'xchunked', 'chunked, gzip', 'gzip, chunked', 'chunked, chunked', '"chunked"', 'chunked;q=1', '', '\x0bchunked', '\r\n chunked']) {
+    cases.push([`Transfer-Encoding: ${encoding}`], [`Transfer-Encoding: ${encoding}`, `Content-Length: ${smuggled.length}`], [`Content-Length: 0`, `Transfer-Encoding: ${encoding}`]);
+  }
+  cases.push(['Transfer-Encoding: chunked', 'Transfer-Encoding: identity'], ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'], ['Transfer-Encoding: chunked', 'Content-Length: 0']);
+  for (const length of ['+0', '-0', '0, 0', '0x0', '', '0 0', '18446744073709551616']) cases.push([`Content-Length: ${length}`]);
+  cases.push(['Content-Length: 0', `Content-Length: ${smuggled.length}`], ['Content-Length : 0'], ['Transfer-Encoding : chunked'], ['X: y\rTransfer-Encoding: chunked'], ['X: y', ' Content-Length: 5']);
+  for (const fields of cases) {
+    for (const version of ['1.1', '1.0']) {
+      const head = `POST /api/v1/turns HTTP/${version}\r\nHost: localhost\r\nContent-Type: application/json\r\n${fields.join('\r\n')}\r\n\r\n`;
+      const { answers } = answersIn(await server.raw(Buffer.from(head + smuggled + get('/health'), 'latin1')));
+      equal(answers.map((answer) => answer.status), [400], JSON.stringify(fields));
+      check(/\r\nConnection: close/.test(answers[0].head), 'and it is the last');
+    }
+  }
+  equal((await server.call('GET', '/api/v1/sessions/smuggled')).status, 404);
+});
+
+test('What comes beside the data of a body is bounded', async () => {
+  const head = 'POST /api/v1/turns HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+  for (const [what, bytes] of [
+    ['a line', `2;${'x'.repeat(1 << 20)}`],
+    ['extensions', `1;${'x'.repeat(900)}\r\n \r\n`.repeat(100)],
+    ['trailers', `0\r\n${`T: ${'x'.repeat(500)}\r\n`.repeat(100)}`],
+    ['a size', `${'0'.repeat(100)}1\r\n`],
+  ]) {
+    const text = await server.raw(head + bytes);
+    equal(codeOf(answersIn(text).answers[0]), 'bad_chunk', what);
+  }
+});
+
 test('A body is followed by the next request, whether it has a length or comes in chunks', async () => {
   const body = '{"session":"bodies","message":"Hello"}';
   const chunked = `POST /api/v1/turns HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;

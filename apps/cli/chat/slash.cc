@@ -9,6 +9,7 @@
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/nearest.h"
+#include "tertulia/base/outside_name.h"
 
 #include "branch_tree.h"
 #include "context_bar.h"
@@ -171,9 +172,7 @@ Outcome sessions(const Words& words, Talk& talk, const Context& context) {
   if (counted_one) {
     key = lines[number - 1].key;
   } else {
-    TERTULIA_TRY_AS(key.session, SessionId::parse(word));
-    if (is_own_session(key.session))
-      return Error(ErrorCode::kBadId, "names that begin with '~' are the program's own");
+    TERTULIA_TRY_AS(key.session, from_outside<SessionId>(word));
   }
   TERTULIA_TRY(talk.enter(key));
   return SlashOutcome{.entered = true};

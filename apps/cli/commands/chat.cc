@@ -50,15 +50,6 @@ std::string new_session_name() {
   return "chat-" + day + "-" + id.substr(id.size() - 5);
 }
 
-Result<SessionKey> key_from_outside(const Context& context, const std::string& session) {
-  TERTULIA_TRY_AS(SessionKey key, key_of(context, session));
-  if (is_own_session(key.session)) {
-    return Error(ErrorCode::kBadId,
-                 "session '" + session + "': names that begin with '~' are the program's own");
-  }
-  return key;
-}
-
 Result<std::string> check_text(std::string text) {
   if (const auto bad = find_bad_utf8(text)) {
     return Error(ErrorCode::kBadUnicode, "standard input is not UTF-8 at byte " + std::to_string(*bad))
@@ -115,7 +106,7 @@ Result<RunOptions> run_options(const ChatOptions& options, const Host& host) {
 
 Result<void> run_chat(const ChatOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const SessionKey key,
-                  key_from_outside(context, options.session.empty() ? new_session_name() : options.session));
+                  key_of(context, options.session.empty() ? new_session_name() : options.session));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   catch_interrupts();
   quieten_log(context);

@@ -7,6 +7,7 @@
 #include "tertulia/base/env.h"
 #include "tertulia/base/json.h"
 #include "tertulia/base/nearest.h"
+#include "tertulia/base/outside_name.h"
 #include "tertulia/base/units.h"
 
 #include "commands.h"
@@ -16,6 +17,7 @@
 #include "core/spending.h"
 #include "host/configured_store.h"
 #include "host/host_plan.h"
+#include "open_store.h"
 #include "settings.h"
 
 namespace tertulia::cli {
@@ -63,9 +65,9 @@ Result<void> create_key(const CreateOptions& options, const Context& context) {
   if (kind_of_store(directory).empty()) TERTULIA_TRY(open_configured_store(config, StoreNeed::kCreate));
   server::ApiKey draft;
   draft.name = options.name;
-  TERTULIA_TRY_AS(draft.tenant, TenantId::parse(context.tenant));
+  TERTULIA_TRY_AS(draft.tenant, tenant_of(context));
   if (!options.user.empty()) {
-    TERTULIA_TRY_AS(draft.user, OwnerId::parse(options.user));
+    TERTULIA_TRY_AS(draft.user, from_outside<OwnerId>(options.user));
   }
   TERTULIA_TRY_AS(draft.access, server::access_named(options.access));
   draft.requests_per_minute = options.requests_per_minute;

@@ -8,6 +8,7 @@
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/json.h"
+#include "tertulia/base/outside_name.h"
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
 #include "tertulia/store/episode_store.h"
@@ -219,7 +220,7 @@ Result<void> erase_all(const EraseOptions& options, const Context& context) {
     show(context.out, report);
     return {};
   }
-  TERTULIA_TRY_AS(const OwnerId owner, OwnerId::parse(options.user));
+  TERTULIA_TRY_AS(const OwnerId owner, from_outside<OwnerId>(options.user));
   TERTULIA_TRY(confirm(context, "Erase everything of user '" + options.user + "' for ever?", options.yes));
   TERTULIA_TRY_AS(const ErasedMemory report, memory->erase_owner(tenant, owner));
   show(context.out, report);

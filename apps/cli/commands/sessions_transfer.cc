@@ -12,6 +12,7 @@
 
 #include "tertulia/base/env.h"
 #include "tertulia/base/json.h"
+#include "tertulia/base/outside_name.h"
 #include "tertulia/store/archive.h"
 #include "tertulia/store/import.h"
 
@@ -79,7 +80,7 @@ Result<ExportScope> scope_of(const ExportOptions& options, const Context& contex
     TERTULIA_TRY_AS(scope.owner, owner_of(context));
   }
   for (const std::string& name : options.sessions) {
-    TERTULIA_TRY_AS(SessionId id, SessionId::parse(name));
+    TERTULIA_TRY_AS(SessionId id, from_outside<SessionId>(name));
     scope.sessions.push_back(std::move(id));
   }
   return scope;
@@ -202,6 +203,11 @@ void show_report(const Context& context, const ImportReport& report) {
     if (report.counts.left_out > 0) json.set("left_out", report.counts.left_out);
     json.set("adaptations", report.adaptations);
     json.set("adapted", std::move(adapted));
+    JsonArray left_out;
+    for (const LeftOut& left : report.left_out) {
+      left_out.emplace_back(JsonObject{{"what", left.what}, {"count", left.count}, {"why", left.why}});
+    }
+    json.set("left_out", std::move(left_out));
     context.out.line(to_text(json));
     return;
   }
@@ -214,12 +220,18 @@ void show_report(const Context& context, const ImportReport& report) {
     context.out.line(counted(report.adaptations, "thing was", "things were") + " adapted:");
   for (const std::string& sentence : report.adapted) context.out.line("  " + one_line(sentence));
   if (report.adaptations > report.adapted.size()) context.out.line("  …");
+  if (report.left_out.empty()) return;
+  context.out.line(
+      "Left out, because anybody can write an archive (--trust takes it from a copy of your own):");
+  for (const LeftOut& left : report.left_out) {
+    context.out.line("  " + one_line(left.what) + " (" + std::to_string(left.count) + "): " + left.why);
+  }
 }
 
 Result<void> import_sessions(const ImportOptions& options, const Context& context) {
   ImportTarget target;
   target.adopt = options.adopt;
-  if (options.trust) target.source = ArchiveSource::kOwn;
+  if (options.trust) target.trust = ArchiveTrust::kOwn;
   TERTULIA_TRY_AS(target.tenant, tenant_of(context));
   if (!options.keep_owners) {
     TERTULIA_TRY_AS(target.owner, owner_of(context));
@@ -274,6 +286,10 @@ void add_import(CLI::App& sessions, Context& context) {
   command->add_flag("--trust", options->trust,
                     "The archive is your own: take what agents remember and what is under way, too");
   command->add_flag("--keep-owners", options->keep_owners, "Each session keeps its owner");
+  command->add_flag(
+      "--trust", options->trust,
+      "The archive is your own: also take what lets something happen (permissions, unfinished turns and "
+      "runs, memories, procedures)");
   command->footer("On any problem nothing is imported, and the first 20 problems are listed.");
   command->callback([options, &context] { context.run([&] { return import_sessions(*options, context); }); });
 }

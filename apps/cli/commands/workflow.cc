@@ -145,11 +145,7 @@ Result<void> run_workflow(const WorkflowArguments& options, const Context& conte
   keep_interrupts();
   WorkflowOptions how{.session = options.session, .show_internal = options.show_internal};
   if (!options.session.empty()) {
-    TERTULIA_TRY_AS(const SessionKey key, key_of(context, options.session));
-    if (is_own_session(key.session)) {
-      return Error(ErrorCode::kBadId,
-                   "sessions that begin with '~' are the program's own: take another name");
-    }
+    TERTULIA_TRY(key_of(context, options.session));
   }
   TERTULIA_TRY_AS(how.tenant, tenant_of(context));
   TERTULIA_TRY_AS(how.owner, owner_of(context));

@@ -145,7 +145,8 @@ Result<IngestRequest> ingest_request(const Call& call, DocumentForm& form) {
                         .collection = collection,
                         .document = {form.source, format, std::move(form.bytes)},
                         .writer = writer_in(call, collection),
-                        .metadata = std::move(form.metadata)};
+                        .metadata = std::move(form.metadata),
+                        .most = call.principal.visitor ? kMaxVisitorJobs : kMaxWaitingJobs};
   if (const std::string_view key = call.request.header("Idempotency-Key"); !key.empty()) {
     std::string asked = collection.text() + "\n" + form.source + "\n" + form.format + "\n";
     for (const auto& [name, value] : request.metadata) asked += sha256_hex(name) + sha256_hex(value);

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "tertulia/base/outside_name.h"
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/memory/memory.h"
 #include "tertulia/memory/prompt.h"
@@ -64,7 +65,7 @@ Result<Reply> list_of_user(Call& call) {
   TERTULIA_TRY_AS(Query query, call.query());
   std::optional<SessionId> session;
   if (const std::string* name = query.find("session")) {
-    TERTULIA_TRY_AS(session, outer_session_id(*name));
+    TERTULIA_TRY_AS(session, from_outside<SessionId>(*name));
   }
   return list_page(call, query, session);
 }
@@ -112,7 +113,7 @@ Result<Reply> search_episodes(Call& call) {
   const std::string session = in.string_or("session", {});
   TERTULIA_TRY(in.finish_strict());
   if (!session.empty()) {
-    TERTULIA_TRY_AS(query.session, outer_session_id(session));
+    TERTULIA_TRY_AS(query.session, from_outside<SessionId>(session));
   }
   TERTULIA_TRY_AS(const std::vector<RecalledEpisode> found, call.services.memory->episodic().recall(query));
   std::string body;

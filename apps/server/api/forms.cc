@@ -133,7 +133,8 @@ std::string report_body(const EraseReport& report, const std::set<SessionId>& da
   return body;
 }
 
-std::string counts_body(const ArchiveCounts& counts) {
+std::string report_body(const ImportReport& report) {
+  const ArchiveCounts& counts = report.counts;
   std::string body;
   JsonWriter out(body);
   out.begin_object()
@@ -149,8 +150,12 @@ std::string counts_body(const ArchiveCounts& counts) {
       .number(counts.records)
       .key("bytes")
       .number(counts.bytes);
-  if (counts.left_out > 0) out.key("left_out").number(counts.left_out);
-  out.end_object();
+  out.key("left_out").begin_array();
+  for (const LeftOut& left : report.left_out) {
+    out.begin_object().key("what").string(left.what).key("count").number(left.count);
+    out.key("why").string(left.why).end_object();
+  }
+  out.end_array().end_object();
   return body;
 }
 

@@ -25,7 +25,7 @@ std::string outcome_body(const TurnOutcome& outcome);
 // `damaged`: sessions that may still hold something of it.
 std::string report_body(const EraseReport& report, const std::set<SessionId>& damaged = {});
 void write_damaged(JsonWriter& out, const std::set<SessionId>& damaged);
-std::string counts_body(const ArchiveCounts& counts);
+std::string report_body(const ImportReport& report);
 void write_question(JsonWriter& out, const Question& question);
 
 std::vector<BranchInfo> infos_of(const std::vector<BranchHead>& heads);

@@ -2,6 +2,7 @@
 #include <array>
 #include <set>
 
+#include "tertulia/base/outside_name.h"
 #include "tertulia/conversation/json_forms.h"
 
 #include "api/forms.h"
@@ -40,7 +41,7 @@ Result<Reply> list_tool_calls(Call& call) {
   TERTULIA_TRY_AS(Query query, call.query());
   RecordQuery wanted = records_of(call, RecordKind::kToolCall);
   if (const std::string* session = query.find("session")) {
-    TERTULIA_TRY_AS(wanted.session, outer_session_id(*session));
+    TERTULIA_TRY_AS(wanted.session, from_outside<SessionId>(*session));
   }
   if (const std::string* branch = query.find("branch")) {
     TERTULIA_TRY_AS(wanted.branch, BranchId::parse(*branch));

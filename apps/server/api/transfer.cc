@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "tertulia/base/outside_name.h"
 #include "tertulia/memory/memory.h"
 #include "tertulia/store/archive.h"
 
@@ -64,15 +65,15 @@ Result<Reply> import_sessions(Call& call) {
   if (call.request.body.empty()) return Error(ErrorCode::kEmptyBody, "send an archive as the body");
   ReadOnlyBytes archive(call.request.body);
   TERTULIA_TRY_AS(
-      const ArchiveCounts counts,
+      const ImportReport report,
       import_archive(call.services.store(), archive,
                      {.tenant = call.principal.tenant, .owner = call.principal.user, .adopt = adopt}));
-  return Reply::json(counts_body(counts));
+  return Reply::json(report_body(report));
 }
 
 // The user that the path names: oneself, or anybody of the tenant for whoever may admin.
 Result<OwnerId> user_of(const Call& call) {
-  TERTULIA_TRY_AS(OwnerId user, OwnerId::parse(call.parameter("user")));
+  TERTULIA_TRY_AS(OwnerId user, from_outside<OwnerId>(call.parameter("user")));
   if (user == call.principal.user || (call.principal.may(Access::kAdmin) && !call.principal.bound))
     return user;
   return Error(ErrorCode::kNotFound, "there is no user '" + user.text() + "'").with("param", "user");

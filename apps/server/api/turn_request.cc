@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/once_table.h"
 #include "core/part_address.h"
 #include "host/model_choices.h"
 
@@ -227,6 +228,9 @@ Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
     return Error(ErrorCode::kTooLarge, "an Idempotency-Key has at most 128 bytes")
         .with("param", "Idempotency-Key")
         .with("limit", std::int64_t{kMaxIdBytes});
+  }
+  if (place == TurnPlace::kFree && turn.session.empty() && !turn.options.idempotency_key.empty()) {
+    turn.session = once_session(turn.options.idempotency_key);
   }
   return turn;
 }

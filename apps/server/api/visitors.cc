@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "tertulia/base/outside_name.h"
+
 #include "core/call.h"
 #include "core/visitor_token.h"
 
@@ -19,7 +21,7 @@ Result<Reply> create_visitor(Call& call) {
   const std::string user = in.string_or("user", "visitor-" + call.services.ids().make().text());
   const std::int64_t seconds = in.int_or("seconds", kUsualLife, 1, kLongestLife);
   TERTULIA_TRY(in.finish_strict());
-  TERTULIA_TRY_AS(const OwnerId owner, OwnerId::parse(user));
+  TERTULIA_TRY_AS(const OwnerId owner, from_outside<OwnerId>(user));
   const Principal& principal = call.principal;
   // A token is not turned into another that lasts longer.
   if (principal.visitor || (principal.bound && owner != principal.user)) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "tertulia/base/outside_name.h"
 #include "tertulia/base/sha256.h"
 
 #include "api/routes.h"
@@ -57,7 +58,7 @@ Result<RunForm> read_new_run(const Call& call) {
         .with("param", session.empty() ? "branch" : "session");
   }
   if (!session.empty()) {
-    TERTULIA_TRY_AS(const SessionId id, outer_session_id(session));
+    TERTULIA_TRY_AS(const SessionId id, from_outside<SessionId>(session));
     start.session = id.text();
   }
   if (!branch.empty()) {
@@ -102,7 +103,7 @@ Result<Reply> runs_reply(Call& call, const std::optional<std::string>& graph) {
   }
   std::optional<SessionId> session;
   if (const std::string* name = query.find("session")) {
-    TERTULIA_TRY_AS(session, outer_session_id(*name));
+    TERTULIA_TRY_AS(session, from_outside<SessionId>(*name));
   }
   TERTULIA_TRY(query.finish());
   TERTULIA_TRY_AS(const std::vector<StoredRun> runs, desk.list(call.principal.tenant, call.principal.user));

@@ -88,6 +88,9 @@ class ApiExchange final : public Exchange, public std::enable_shared_from_this<A
   // The answer to a request whose handler has thrown; within the catch.
   Reply mishap() const;
   Reply counted(Reply reply);
+  // Whether it may change something: then that it begins is durable before it does.
+  bool must_be_noted() const;
+  void handle(Request& request, std::function<void(Reply)> done, bool on_pool);
 
   ApiService& service_;
   const Peer& peer_;
@@ -179,7 +182,7 @@ Reply ApiExchange::mishap() const {
 
 std::optional<Reply> ApiExchange::answer_now(Request& request) {
   const Route& route = *match_.route;
-  if (route.here == nullptr) return std::nullopt;
+  if (route.here == nullptr || must_be_noted()) return std::nullopt;
   const TraceScope scope(trace_);
   try {
     Call call = call_for(request);
@@ -189,13 +192,30 @@ std::optional<Reply> ApiExchange::answer_now(Request& request) {
   }
 }
 
+bool ApiExchange::must_be_noted() const {
+  return service_.on_beginning_ &&
+         service_.on_beginning_({principal_, match_.route, match_.parameters, id_.view()}, nullptr);
+}
+
 void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
+  if (!must_be_noted()) return handle(request, std::move(done), /*on_pool=*/false);
+  service_.on_beginning_(
+      {principal_, match_.route, match_.parameters, id_.view()},
+      [self = shared_from_this(), &request, done = std::move(done)](const Result<void>& noted) {
+        if (!noted) return done(Reply::refused(Problem::of(noted.error())));
+        self->handle(request, done, /*on_pool=*/true);
+      });
+}
+
+void ApiExchange::handle(Request& request, std::function<void(Reply)> done, bool on_pool) {
   const auto call = std::make_shared<Call>(call_for(request));
   const Route& route = *match_.route;
   const auto work = [self = shared_from_this(), call, done, &route] {
     const TraceScope scope(self->trace_);
     try {
-      if (route.pool != nullptr) {
+      if (route.here != nullptr) {
+        done(self->counted(reply_of(route.here(*call))));
+      } else if (route.pool != nullptr) {
         done(self->counted(reply_of(route.pool(*call))));
       } else {
         route.later(call, [self, call, done](Result<Reply> reply) {
@@ -206,7 +226,7 @@ void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
       done(self->mishap());
     }
   };
-  if (route.is_quick != nullptr && route.is_quick(request)) return work();
+  if (!on_pool && route.is_quick != nullptr && route.is_quick(request)) return work();
   if (Result<void> posted = service_.services_.pool.post(work); !posted) {
     done(Reply::refused(Problem::of(posted.error())));
   }

@@ -34,6 +34,17 @@ struct EndedRequest {
 };
 using OnEnded = std::function<void(const EndedRequest&)>;
 
+// A request that is about to be handled. Calls back when it may be, from any thread and without delay of its
+// own; with an error it is refused.
+struct BeginningRequest {
+  const Principal& principal;
+  const Route* route;
+  const PathParameters& parameters;
+  std::string_view request_id;
+};
+// False: nothing has to be done before, and `ready` is not called.
+using OnBeginning = std::function<bool(const BeginningRequest&, Done<void> ready)>;
+
 // Streams that may be open.
 struct StreamLimits {
   std::size_t all = 10'000;
@@ -67,6 +78,7 @@ class ApiService : public Service {
 
   // Before the first request.
   void on_ended(OnEnded told) { on_ended_ = std::move(told); }
+  void on_beginning(OnBeginning ask) { on_beginning_ = std::move(ask); }
 
  private:
   friend class ApiExchange;
@@ -85,6 +97,7 @@ class ApiService : public Service {
   Gatekeeper& gate_;
   const Books books_;
   OnEnded on_ended_;
+  OnBeginning on_beginning_;
   std::string id_prefix_;
   std::atomic<std::uint64_t> requests_{0};
   std::atomic<bool> draining_{false};

@@ -1,6 +1,9 @@
 #include "core/audit_log.h"
 
 #include <chrono>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -15,14 +18,18 @@ namespace {
 
 constexpr std::size_t kReadBytes = 1U << 20U;
 // How much of the end is read again when the log is opened: a long log does not make a start slow.
-constexpr std::uint64_t kReadAtOpen = 256U << 10U;
-// What may wait to be written; beyond it the log says that entries were lost.
+constexpr std::uint64_t kReadAtOpen = 1U << 20U;
+// What may wait to be written; beyond it nothing new is begun.
 constexpr std::size_t kMostWaiting = 100'000;
 // How often the newest hash is logged while entries are added.
 constexpr std::chrono::hours kAnchorEvery(1);
 
-// The line without its hash: everything but the closing brace.
-std::string line_of(const AuditEntry& entry, std::uint64_t number, Time time, const std::string& previous) {
+constexpr std::string_view kBegun = "begun";
+constexpr std::string_view kCut = "cut";
+
+// The line without its hash: everything but the closing brace. `state` is empty if there is a status.
+std::string line_of(const AuditEntry& entry, std::string_view state, std::uint64_t number, Time time,
+                    const std::string& previous) {
   std::string line;
   JsonWriter out(line);
   out.begin_object().key("n").number(number).key("time").string(iso_time(time));
@@ -36,7 +43,12 @@ std::string line_of(const AuditEntry& entry, std::uint64_t number, Time time, co
   add("route", entry.route);
   add("session", entry.session);
   add("request", entry.request);
-  out.key("status").number(entry.status).key("prev").string(previous);
+  if (state.empty()) {
+    out.key("status").number(entry.status);
+  } else {
+    out.key("state").string(state);
+  }
+  out.key("prev").string(previous);
   return line;
 }
 
@@ -47,7 +59,28 @@ struct Chain {
   // The next line is the first that is read, and not the first that there is: what comes before it is taken
   // as it says.
   bool entered = false;
+  // What was begun and has no second line yet, by its request.
+  std::map<std::string, AuditEntry> open{};
 };
+
+// Keeps the account of what is open.
+void note_line(const Json& form, Chain& chain) {
+  JsonReader in(form, "audit");
+  const std::string request = in.string_or("request", {});
+  if (request.empty()) return;
+  if (in.string_or("state", {}) != kBegun) {
+    chain.open.erase(request);
+    return;
+  }
+  AuditEntry& entry = chain.open[request];
+  entry.tenant = in.string_or("tenant", {});
+  entry.user = in.string_or("user", {});
+  entry.key = in.string_or("key", {});
+  entry.method = in.string_or("method", {});
+  entry.route = in.string_or("route", {});
+  entry.session = in.string_or("session", {});
+  entry.request = request;
+}
 
 Error broken(std::uint64_t number, std::string_view why) {
   return Error(ErrorCode::kDamaged, "audit.jsonl: line " + std::to_string(number) + " " + std::string(why) +
@@ -75,6 +108,7 @@ Result<void> check_line(std::string_view line, Chain& chain) {
   if (hash != sha256_hex(line.substr(0, hash_at))) return broken(number, "is not what was written");
   ++chain.report.entries;
   chain.report.head = hash;
+  note_line(*form, chain);
   return {};
 }
 
@@ -127,6 +161,8 @@ class AuditLog::Writer {
   Writer(Env& env, std::unique_ptr<File> file, Chain chain, Log log)
       : env_(env), file_(std::move(file)), chain_(std::move(chain)), log_(std::move(log)) {
     anchor();
+    const std::map<std::string, AuditEntry> open = std::exchange(chain_.open, {});
+    for (const auto& [request, entry] : open) add(entry, kCut);
     thread_ = std::thread([this] { run(); });
   }
   ~Writer() {
@@ -139,18 +175,40 @@ class AuditLog::Writer {
     anchor();
   }
 
-  void add(AuditEntry entry) {
+  void begin(AuditEntry entry, Done<void> durable) {
+    const Time time = env_.clock().now();
+    {
+      MutexLock lock(mutex_);
+      if (waiting_.size() < kMostWaiting) {
+        waiting_.push_back({time, std::move(entry), kBegun, std::move(durable)});
+        changed_.notify_all();
+        return;
+      }
+    }
+    durable(Error(ErrorCode::kQueueFull, "the audit log cannot keep up; try again in a moment"));
+  }
+
+  void settle() {
+    MutexLock lock(mutex_);
+    while (!waiting_.empty() || writing_) idle_.wait(mutex_);
+  }
+
+  void add(AuditEntry entry, std::string_view state = {}) {
     const Time time = env_.clock().now();
     MutexLock lock(mutex_);
-    if (waiting_.size() >= kMostWaiting) {
-      ++lost_;
-      return;
-    }
-    waiting_.emplace_back(time, std::move(entry));
+    waiting_.push_back({time, std::move(entry), state, nullptr});
     changed_.notify_all();
   }
 
  private:
+  struct Waiting {
+    Time time{};
+    AuditEntry entry;
+    std::string_view state;
+    // Of what begins.
+    Done<void> durable;
+  };
+
   // Of the real clock, whatever time the entries have.
   static Instant now() { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
 
@@ -167,42 +225,85 @@ class AuditLog::Writer {
 
   void run() {
     while (true) {
-      std::vector<std::pair<Time, AuditEntry>> entries;
-      std::uint64_t lost = 0;
+      std::vector<Waiting> entries;
+      bool last = false;
       {
         MutexLock lock(mutex_);
         while (waiting_.empty() && !stopping_ && now() < next_anchor_) {
           changed_.wait_until(mutex_, next_anchor_);
         }
-        if (waiting_.empty() && stopping_) return;
+        if (waiting_.empty() && stopping_) return give_up(unwritten_);
+        last = stopping_;
         entries.swap(waiting_);
-        lost = std::exchange(lost_, 0);
+        writing_ = true;
       }
       if (now() >= next_anchor_) anchor_again();
-      if (entries.empty()) continue;
-      if (lost > 0) log_.error("entries of the audit log were lost", {{"count", lost}});
-      if (Result<void> written = write(entries); !written) {
-        log_.error("the audit log cannot be written", {{"reason", written.error().message()}});
+      if (!entries.empty() && !write_all(entries) && last) return give_up(unwritten_);
+      MutexLock lock(mutex_);
+      writing_ = false;
+      idle_.notify_all();
+    }
+  }
+
+  bool write_all(std::vector<Waiting>& entries) {
+    // What could not be written before comes first.
+    entries.insert(entries.begin(), std::make_move_iterator(unwritten_.begin()),
+                   std::make_move_iterator(unwritten_.end()));
+    unwritten_.clear();
+    const Result<void> written = write(entries);
+    if (!written) keep_ends(entries, written.error());
+    return written.ok();
+  }
+
+  // Nothing of them is in the file: what was to begin is refused, what has ended waits.
+  void keep_ends(std::vector<Waiting>& entries, const Error& why) {
+    if (!std::exchange(failing_, true)) {
+      log_.error("the audit log cannot be written: nothing is changed until it can",
+                 {{"reason", why.message()}});
+    }
+    for (Waiting& one : entries) {
+      if (one.durable) {
+        one.durable(
+            Error(why.code(), "the audit log cannot be written, so nothing is changed: " + why.message()));
+      } else {
+        unwritten_.push_back(std::move(one));
       }
     }
   }
 
-  Result<void> write(const std::vector<std::pair<Time, AuditEntry>>& entries) {
-    Chain after = chain_;
+  void give_up(const std::vector<Waiting>& entries) {
+    if (entries.empty()) return;
+    log_.error("what came of some requests is not in the audit log; the next start says that they were cut",
+               {{"count", entries.size()}});
+  }
+
+  Result<void> write(const std::vector<Waiting>& entries) {
+    if (broken_) return *broken_;
+    Chain after{.report = chain_.report, .end = chain_.end};
     std::string lines;
-    for (const auto& [time, entry] : entries) {
-      std::string line = line_of(entry, after.report.entries + 1, time, after.report.head);
+    for (const Waiting& one : entries) {
+      std::string line = line_of(one.entry, one.state, after.report.entries + 1, one.time, after.report.head);
       after.report.head = sha256_hex(line);
       ++after.report.entries;
       lines.append(line).append(",\"hash\":\"").append(after.report.head).append("\"}\n");
     }
     if (Result<void> written = file_->write_at(chain_.end, lines); !written) {
-      TERTULIA_TRY(file_->truncate(chain_.end));
+      if (Result<void> cut = file_->truncate(chain_.end); !cut) broken_ = cut.error();
       return written;
+    }
+    // What a sync that failed has left on the disk is not known: until the next start nothing is written
+    // behind it.
+    if (Result<void> synced = file_->sync(); !synced) {
+      broken_ = synced.error();
+      return synced;
     }
     after.end = chain_.end + lines.size();
     chain_ = std::move(after);
-    return file_->sync();
+    if (std::exchange(failing_, false)) log_.info("the audit log is written again", {});
+    for (const Waiting& one : entries) {
+      if (one.durable) one.durable({});
+    }
+    return {};
   }
 
   Env& env_;
@@ -214,8 +315,13 @@ class AuditLog::Writer {
   std::uint64_t anchored_ = 0;
   Mutex mutex_;
   CondVar changed_;
-  std::vector<std::pair<Time, AuditEntry>> waiting_ TERTULIA_GUARDED_BY(mutex_);
-  std::uint64_t lost_ TERTULIA_GUARDED_BY(mutex_) = 0;
+  CondVar idle_;
+  std::vector<Waiting> waiting_ TERTULIA_GUARDED_BY(mutex_);
+  bool writing_ TERTULIA_GUARDED_BY(mutex_) = false;
+  // Of the thread that writes.
+  std::vector<Waiting> unwritten_;
+  std::optional<Error> broken_;
+  bool failing_ = false;
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
@@ -226,6 +332,9 @@ AuditLog::~AuditLog() = default;
 Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory, Log log) {
   TERTULIA_TRY(env.files().make_directory(directory));
   TERTULIA_TRY_AS(std::unique_ptr<File> file, env.files().open(audit_path(directory), OpenMode::kCreate));
+  // A power cut must not take the name away with what is written under it.
+  TERTULIA_TRY(env.files().sync_directory(directory));
+  if (directory.has_parent_path()) TERTULIA_TRY(env.files().sync_directory(directory.parent_path()));
   TERTULIA_TRY_AS(const std::uint64_t size, file->size());
   TERTULIA_TRY_AS(Chain chain, read_chain(*file, size > kReadAtOpen ? size - kReadAtOpen : 0));
   // Nothing but a torn line behind the place: the whole log says what came before.
@@ -237,6 +346,10 @@ Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory
       new AuditLog(std::make_unique<Writer>(env, std::move(file), std::move(chain), std::move(log))));
 }
 
+void AuditLog::begin(AuditEntry entry, Done<void> durable) {
+  writer_->begin(std::move(entry), std::move(durable));
+}
 void AuditLog::add(AuditEntry entry) { writer_->add(std::move(entry)); }
+void AuditLog::settle() { writer_->settle(); }
 
 }  // namespace tertulia::server

@@ -1,10 +1,16 @@
 // The AuditLog: who did what, in a chain that shows when something was changed or taken out.
 //
-// audit.jsonl in the data directory, one line for each request that may have changed something:
+// audit.jsonl in the data directory, two lines for each request that may change something:
 //
 //   {"n":7,"time":"…","tenant":"acme","user":"ana","key":"06g…","method":"DELETE",
-//    "route":"/api/v1/sessions/{session}","session":"user-123","status":200,"request":"…","prev":"9f2c…",
+//    "route":"/api/v1/sessions/{session}","session":"user-123","request":"…","state":"begun","prev":"9f2c…",
 //    "hash":"41d0…"}
+//   {"n":8,…the same…,"request":"…","status":200,"prev":"41d0…","hash":"77ab…"}
+//
+// The first is durable before anything is changed, and a request whose line cannot be written is refused:
+// there is no change without its line. The second says what came of it. If the process ended before, the next
+// one writes it with the state "cut": what was begun may have been done, or is finished by recovery. A
+// request that was refused before it could change anything has the second line only.
 //
 // `hash` is the SHA-256 of the line before its own member, and `prev` the hash of the line before. What was
 // said is never in it. A cut tail still verifies, so the newest hash is also logged (info) at every start and
@@ -17,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tertulia/base/done.h"
 #include "tertulia/base/env.h"
 #include "tertulia/base/log.h"
 #include "tertulia/base/result.h"
@@ -47,8 +54,8 @@ Path audit_path(const Path& directory);
 // Reads the whole chain. kDamaged {record}: the first line that does not fit.
 Result<AuditReport> verify_audit(FileSystem& files, const Path& directory);
 
-// Concurrency: any thread. add() returns at once; a thread of its own writes, and syncs what it wrote in
-// groups: a power cut may take back the last entries, never make the chain wrong.
+// Concurrency: any thread. A thread of its own writes, and syncs what it wrote in groups: one sync for all
+// that came while the last one went on.
 class AuditLog {
  public:
   // Goes on behind the last whole line. kDamaged if the chain is broken in its last 256 KiB; verify_audit
@@ -59,7 +66,13 @@ class AuditLog {
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
+  // That something begins. `durable` is called on the writing thread: with an error, nothing may be begun
+  // (kStorageFull, kStorageIo). It must not block.
+  void begin(AuditEntry entry, Done<void> durable);
+  // What came of it. Returns at once; what cannot be written now is tried again with the next line.
   void add(AuditEntry entry);
+  // Waits until everybody who began something has been told.
+  void settle();
 
  private:
   class Writer;

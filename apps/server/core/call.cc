@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tertulia/base/check.h"
+#include "tertulia/base/outside_name.h"
 
 namespace tertulia::server {
 
@@ -27,16 +28,8 @@ Result<void> Call::no_query() const {
   return all.finish();
 }
 
-Result<SessionId> outer_session_id(std::string_view text) {
-  TERTULIA_TRY_AS(SessionId id, SessionId::parse(text));
-  if (is_own_session(id)) {
-    return Error(ErrorCode::kBadId, "session ids that begin with '~' are the program's own");
-  }
-  return id;
-}
-
 Result<SessionKey> Call::session_named(std::string_view id) const {
-  TERTULIA_TRY_AS(SessionId session_id, outer_session_id(id));
+  TERTULIA_TRY_AS(SessionId session_id, from_outside<SessionId>(id));
   return SessionKey{principal.tenant, principal.user, std::move(session_id)};
 }
 

@@ -56,9 +56,6 @@ class Call {
   bool accepts_events() const;
 };
 
-// kBadId unless a client may use it.
-Result<SessionId> outer_session_id(std::string_view text);
-
 // "\"17\"".
 std::string etag_of(Revision revision);
 

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "tertulia/base/outside_name.h"
+
 namespace tertulia::server {
 namespace {
 
@@ -54,7 +56,7 @@ std::optional<std::string_view> key_in(const Request& request) {
 std::variant<Principal, Reply> with_user(Principal principal, const Request& request) {
   if (request.count("Tertulia-User") == 0) return principal;
   const std::string_view wanted = request.header("Tertulia-User");
-  Result<OwnerId> user = OwnerId::parse(wanted);
+  Result<OwnerId> user = from_outside<OwnerId>(wanted);
   if (!user) return Reply::refused(Problem::of(std::move(user).error().in("Tertulia-User")));
   if (principal.bound && *user != principal.user) {
     return Reply::refused(Problem::of(

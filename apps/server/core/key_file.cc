@@ -5,6 +5,7 @@
 
 #include "tertulia/base/json.h"
 #include "tertulia/base/nearest.h"
+#include "tertulia/base/outside_name.h"
 #include "tertulia/base/sha256.h"
 #include "tertulia/base/uuid.h"
 
@@ -62,9 +63,9 @@ Result<ApiKey> key_of(const Json& form) {
   TERTULIA_TRY_AS(key.expires_at, optional_time(in, "expires_at"));
   TERTULIA_TRY_AS(key.revoked_at, optional_time(in, "revoked_at"));
   TERTULIA_TRY(in.finish_strict());
-  TERTULIA_TRY_AS(key.tenant, TenantId::parse(tenant));
+  TERTULIA_TRY_AS(key.tenant, from_outside<TenantId>(tenant));
   if (!user.empty()) {
-    TERTULIA_TRY_AS(key.user, OwnerId::parse(user));
+    TERTULIA_TRY_AS(key.user, from_outside<OwnerId>(user));
   }
   TERTULIA_TRY_AS(key.access, access_named(access));
   const std::optional<Time> created_at = parse_iso_time(created);

@@ -30,6 +30,7 @@ class WorkflowDesk;
 
 namespace tertulia::server {
 
+class OnceTable;
 class TurnFeeds;
 
 // The agents by name. Concurrency: any thread.
@@ -65,6 +66,8 @@ struct Services {
 
   // Of the turns that are watched.
   std::shared_ptr<TurnFeeds> feeds;
+  // Of what was begun under an Idempotency-Key.
+  std::shared_ptr<OnceTable> once;
 
   // What the server itself knows.
   std::function<bool()> draining = [] { return false; };

@@ -7,6 +7,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include "tertulia/base/outside_name.h"
+
 #include "host/secret_file.h"
 
 namespace tertulia::server {
@@ -65,8 +67,8 @@ std::optional<Visitor> VisitorSigner::read(std::string_view token, Time now) con
   if (CRYPTO_memcmp(mac.data(), token.data(), kMacHex) != 0) return std::nullopt;
   const std::vector<std::string_view> parts = split(payload);
   if (parts.size() != 4) return std::nullopt;
-  Result<TenantId> tenant = TenantId::parse(parts[0]);
-  Result<OwnerId> user = OwnerId::parse(parts[1]);
+  Result<TenantId> tenant = from_outside<TenantId>(parts[0]);
+  Result<OwnerId> user = from_outside<OwnerId>(parts[1]);
   std::int64_t end = 0;
   const auto [last, error] = std::from_chars(parts[3].data(), parts[3].data() + parts[3].size(), end);
   if (!tenant || !user || error != std::errc() || last != parts[3].data() + parts[3].size())

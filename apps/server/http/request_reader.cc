@@ -1,15 +1,18 @@
 #include "http/request_reader.h"
 
-#include <functional>
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 
 #include "tertulia/base/check.h"
+
+#include "http/body_framing.h"
 
 namespace tertulia::server {
 namespace {
@@ -59,8 +62,7 @@ Problem problem_of(const error_code& code, const HeadLimits& limits, std::uint64
                        "the length of the body is not clear: one Content-Length, or Transfer-Encoding: "
                        "chunked, not both, and nothing else");
   }
-  if (code == http::error::bad_chunk || code == http::error::bad_chunk_extension ||
-      code == http::error::partial_message) {
+  if (code == http::error::bad_chunk) {
     return Problem::of(HttpProblem::kBadChunk, "a chunk of the body is not well-formed");
   }
   if (code == http::error::bad_version) {
@@ -98,6 +100,12 @@ std::size_t end_of_head(std::string_view bytes, std::size_t& from) {
   }
 }
 
+// Whether a line goes on in the next one. No client may send that (RFC 9112, 5.2), and the parser would join
+// it.
+bool has_fold(std::string_view head) {
+  return head.find("\n ") != std::string_view::npos || head.find("\n\t") != std::string_view::npos;
+}
+
 // A method is made of these; what begins otherwise is not HTTP, for example TLS.
 bool may_begin(char c) { return c > 0x20 && c < 0x7f; }
 
@@ -114,8 +122,9 @@ class RequestReader::Parser final : public http::basic_parser<true> {
   Request request;
   std::optional<Problem> problem;
   std::uint64_t wanted = 0;
-  // What is being parsed, until the head is complete.
-  std::string_view head{};
+  BodyFraming framing;
+  ChunkedBody chunks;
+  bool done = false;
   // Where to go on looking for the end of the head.
   std::size_t searched = 0;
   // The head says already that the body is longer than that.
@@ -139,31 +148,16 @@ class RequestReader::Parser final : public http::basic_parser<true> {
       code = http::error::header_limit;
       return;
     }
-    // A value that goes on in a second line was put together in a place that is gone when the head is done.
-    // No client may send one (RFC 9112, 5.2).
-    if (!value.empty() && !is_in_head(value)) {
-      code = http::error::bad_obs_fold;
-      return;
-    }
     request.fields.push_back({view_of(name), view_of(value)});
   }
-  std::size_t on_body_impl(BeastView bytes, error_code&) override {
-    request.body.append(bytes.data(), bytes.size());
-    return bytes.size();
-  }
-  std::size_t on_chunk_body_impl(std::uint64_t, BeastView bytes, error_code& code) override {
-    return on_body_impl(bytes, code);
-  }
+  // Only heads are given to it.
+  std::size_t on_body_impl(BeastView, error_code&) override { return 0; }
+  std::size_t on_chunk_body_impl(std::uint64_t, BeastView, error_code&) override { return 0; }
   void on_response_impl(int, BeastView, int, error_code&) override {}
   void on_header_impl(error_code&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   void on_chunk_header_impl(std::uint64_t, BeastView, error_code&) override {}
   void on_finish_impl(error_code&) override {}
-
-  bool is_in_head(BeastView text) const {
-    const std::less_equal<const char*> before;
-    return before(head.data(), text.data()) && before(text.data() + text.size(), head.data() + head.size());
-  }
 
   const HeadLimits* limits_;
 };
@@ -186,40 +180,61 @@ RequestReader::Step RequestReader::read_head(std::string_view bytes, std::size_t
     return bytes.size() > limits_.head_bytes ? failed(http::error::header_limit) : Step::kMore;
   }
   if (bytes[end - 2] == '\n') return failed(http::error::bad_line_ending);
+  if (has_fold(bytes.substr(0, end))) return failed(http::error::bad_obs_fold);
   error_code code;
-  parser_->head = bytes.substr(0, end);
   taken = parser_->put(boost::asio::buffer(bytes.data(), end), code);
   if (code == http::error::need_more) {
     code = end > limits_.head_bytes ? http::error::header_limit : http::error::bad_line_ending;
   }
-  return code ? failed(code) : Step::kHead;
+  if (code) return failed(code);
+  auto framing = framing_of(parser_->request);
+  if (auto* problem = std::get_if<Problem>(&framing)) {
+    parser_->problem = std::move(*problem);
+    return Step::kProblem;
+  }
+  parser_->framing = std::get<BodyFraming>(framing);
+  return Step::kHead;
 }
 
 RequestReader::Step RequestReader::read(std::string_view bytes, std::size_t& taken) {
   Parser& parser = *parser_;
   taken = 0;
   if (parser.too_long) return failed(http::error::body_limit);
+  if (parser.problem) return Step::kProblem;
   if (!parser.is_header_done()) return read_head(bytes, taken);
-  if (parser.is_done()) return Step::kDone;
-  if (bytes.empty()) return Step::kMore;
-  error_code code;
-  // A body is taken piece by piece; put() stops at each boundary of a chunk.
-  while (taken < bytes.size() && !code && !parser.is_done()) {
-    taken += parser.put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), code);
+  if (parser.done) return Step::kDone;
+  return parser.framing.chunked ? read_chunks(bytes, taken) : read_length(bytes, taken);
+}
+
+RequestReader::Step RequestReader::read_length(std::string_view bytes, std::size_t& taken) {
+  std::string& body = parser_->request.body;
+  taken = std::min<std::uint64_t>(bytes.size(), parser_->framing.length - body.size());
+  body.append(bytes.substr(0, taken));
+  parser_->done = body.size() == parser_->framing.length;
+  return parser_->done ? Step::kDone : Step::kMore;
+}
+
+RequestReader::Step RequestReader::read_chunks(std::string_view bytes, std::size_t& taken) {
+  switch (parser_->chunks.read(bytes, taken, parser_->request.body, parser_->wanted)) {
+    case ChunkedBody::Step::kMore:
+      return Step::kMore;
+    case ChunkedBody::Step::kDone:
+      parser_->done = true;
+      return Step::kDone;
+    case ChunkedBody::Step::kBad:
+      return failed(http::error::bad_chunk);
+    case ChunkedBody::Step::kTooLong:
+      break;
   }
-  if (code == http::error::need_more) return Step::kMore;
-  if (code) return failed(code);
-  return parser.is_done() ? Step::kDone : Step::kMore;
+  return failed(http::error::body_limit);
 }
 
 void RequestReader::want_body(std::uint64_t limit) {
-  parser_->wanted = limit;
-  parser_->body_limit(limit);
-  parser_->eager(true);
-  const auto length = parser_->content_length();
-  parser_->too_long = length && *length > limit;
-  if (length && !parser_->too_long)
-    parser_->request.body.reserve(std::min<std::uint64_t>(*length, 64U << 10U));
+  Parser& parser = *parser_;
+  parser.wanted = limit;
+  parser.too_long = parser.framing.length > limit;
+  if (parser.too_long) return;
+  parser.request.body.reserve(std::min<std::uint64_t>(parser.framing.length, 64U << 10U));
 }
 
 void RequestReader::reset() {
@@ -239,10 +254,6 @@ const Problem& RequestReader::problem() const {
 
 bool RequestReader::keep_alive() const { return parser_->keep_alive(); }
 
-bool RequestReader::has_body() const {
-  if (parser_->chunked()) return true;
-  const auto length = parser_->content_length();
-  return length && *length > 0;
-}
+bool RequestReader::has_body() const { return parser_->framing.chunked || parser_->framing.length > 0; }
 
 }  // namespace tertulia::server

@@ -55,6 +55,8 @@ class RequestReader {
  private:
   class Parser;
   Step read_head(std::string_view bytes, std::size_t& taken);
+  Step read_length(std::string_view bytes, std::size_t& taken);
+  Step read_chunks(std::string_view bytes, std::size_t& taken);
   Step failed(const boost::system::error_code& code);
 
   HeadLimits limits_;

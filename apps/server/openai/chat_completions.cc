@@ -7,6 +7,7 @@
 #include "tertulia/base/json.h"
 
 #include "core/call.h"
+#include "core/once_table.h"
 #include "core/sse.h"
 #include "openai/chat_form.h"
 #include "openai/chat_request.h"
@@ -166,14 +167,8 @@ Result<RunPtr> run_of(Services& services, ChatRequest& chat) {
       services.engine->run(chat.agent, std::move(chat.input), chat.session->session.text(), chat.options));
 }
 
-void create_completion(const CallPtr& call, Done<Reply> done) {
-  Services& services = call->services;
-  Result<ChatRequest> chat = read_chat_request(*call);
-  if (!chat) return done(std::move(chat).error());
-  Result<RunPtr> run = run_of(services, *chat);
-  if (!run) return done(std::move(run).error());
-  services.metrics.turns_started.fetch_add(1, std::memory_order_relaxed);
-  start_run(*std::move(run), [&services, chat = *std::move(chat), done](Result<StartedRun> started) mutable {
+void tell_completion(Services& services, ChatRequest asked, RunPtr run, const Done<Reply>& done) {
+  start_run(std::move(run), [&services, chat = std::move(asked), done](Result<StartedRun> started) mutable {
     if (!started) return done(std::move(started).error());
     const bool stream = chat.stream;
     auto translator =
@@ -181,6 +176,36 @@ void create_completion(const CallPtr& call, Done<Reply> done) {
     if (stream) return done(event_stream(translated(*std::move(started), std::move(translator))));
     read_through(*std::move(started), translator, [translator, done] { done(translator->reply()); });
   });
+}
+
+// A turn that is not stored is found by its key here only.
+void create_once(const CallPtr& call, const std::shared_ptr<ChatRequest>& chat, const Done<Reply>& done) {
+  Services& services = call->services;
+  const std::string key = once_key(*call, chat->options.idempotency_key);
+  const auto begin = [&services, chat, key, once = services.once](const Done<RunPtr>& begun) {
+    Result<RunPtr> run = run_of(services, *chat);
+    if (!run) return begun(std::move(run).error());
+    services.metrics.turns_started.fetch_add(1, std::memory_order_relaxed);
+    begun(*run);
+    forget_if_failed(**run, [once, key] { once->forget(key); });
+  };
+  services.once->run<Run>(key, once_hash(*call), begin, [&services, chat, done](Result<RunPtr> run) {
+    if (!run) return done(std::move(run).error());
+    tell_completion(services, *chat, std::make_shared<Run>((*run)->again()), done);
+  });
+}
+
+void create_completion(const CallPtr& call, Done<Reply> done) {
+  Services& services = call->services;
+  Result<ChatRequest> chat = read_chat_request(*call);
+  if (!chat) return done(std::move(chat).error());
+  if (!chat->session && !chat->options.idempotency_key.empty()) {
+    return create_once(call, std::make_shared<ChatRequest>(*std::move(chat)), done);
+  }
+  Result<RunPtr> run = run_of(services, *chat);
+  if (!run) return done(std::move(run).error());
+  services.metrics.turns_started.fetch_add(1, std::memory_order_relaxed);
+  tell_completion(services, *std::move(chat), *std::move(run), done);
 }
 
 constexpr std::array kChatCompletionsRoutes{

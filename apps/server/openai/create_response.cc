@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/once_table.h"
 #include "openai/chat_form.h"
 #include "openai/fields.h"
 #include "openai/handed_back.h"
@@ -37,7 +38,7 @@ Result<ResponsePlace> place_of(const Call& call, const ResponseRequest& request,
   }
   if (request.previous.empty()) return place_in_session(call, request);
   TERTULIA_TRY_AS(const KeptResponse previous, load_response(call, request.previous, "previous_response_id"));
-  return place_behind(call, previous, request.store);
+  return place_behind(call, previous, request.store, request.options.idempotency_key);
 }
 
 void add_instructions(RunOptions& options, const std::string& said) {
@@ -64,7 +65,9 @@ Result<Prepared> prepare(const Call& call, const JsonObject& body, const Remembe
       prepared.history.push_back(message);
     });
   }
-  prepared.history.insert(prepared.history.end(), assembled.messages.begin(), split);
+  if (!prepared.place.known) {
+    prepared.history.insert(prepared.history.end(), assembled.messages.begin(), split);
+  }
   prepared.input.messages.assign(split, assembled.messages.end());
   TERTULIA_TRY(take_place(call, prepared.place));
   prepared.plan = std::make_shared<ResponsePlan>(prepared.request.plan);
@@ -134,11 +137,9 @@ void keep_and_follow(Services& services, BegunResponse begun, std::shared_ptr<Br
 
 }  // namespace
 
-void begin_response(const CallPtr& call, const JsonObject& body, Done<BegunResponse> done,
-                    const RememberedPtr& remembered) {
-  Services& services = call->services;
-  Result<Prepared> prepared = prepare(*call, body, remembered);
-  if (!prepared) return done(std::move(prepared).error());
+namespace {
+
+void begin_prepared(Services& services, Result<Prepared> prepared, const Done<BegunResponse>& done) {
   const bool stored = prepared->request.store;
   Result<RunPtr> run = stored ? run_stored(services, *prepared) : run_unstored(services, *prepared);
   if (!run) return done(std::move(run).error());
@@ -158,6 +159,36 @@ void begin_response(const CallPtr& call, const JsonObject& body, Done<BegunRespo
               if (!plan.key) return done(std::move(begun));
               keep_and_follow(services, std::move(begun), std::move(prepared.place.claim), done);
             });
+}
+
+}  // namespace
+
+void begin_response(const CallPtr& call, const JsonObject& body, Done<BegunResponse> done,
+                    const RememberedPtr& remembered) {
+  Services& services = call->services;
+  const auto begin = [&services, &call, &body, &remembered](const Done<BegunResponse>& begun) {
+    Result<Prepared> prepared = prepare(*call, body, remembered);
+    if (!prepared) return begun(std::move(prepared).error());
+    begin_prepared(services, std::move(prepared), begun);
+  };
+  const std::string key = once_key(*call, call->request.header("Idempotency-Key"));
+  if (key.empty()) return begin(done);
+  const auto begin_once = [&begin, key,
+                           once = services.once](const Done<std::shared_ptr<BegunResponse>>& begun) {
+    begin([begun, key, once](Result<BegunResponse> response) {
+      if (!response) return begun(std::move(response).error());
+      const auto kept = std::make_shared<BegunResponse>(*std::move(response));
+      begun(kept);
+      forget_if_failed(*kept->run.run, [once, key] { once->forget(key); });
+    });
+  };
+  services.once->run<BegunResponse>(
+      key, once_hash(*call), begin_once, [done](Result<std::shared_ptr<BegunResponse>> kept) {
+        if (!kept) return done(std::move(kept).error());
+        BegunResponse begun = **kept;
+        begun.run = {std::make_shared<Run>((*kept)->run.run->again()), std::nullopt};
+        done(std::move(begun));
+      });
 }
 
 std::shared_ptr<ByteStream> stream_of(Services& services, BegunResponse begun,

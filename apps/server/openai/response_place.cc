@@ -3,10 +3,10 @@
 #include <set>
 #include <utility>
 
-#include "tertulia/base/sha256.h"
 #include "tertulia/store/session_store.h"
 
 #include "api/session_change.h"
+#include "core/once_table.h"
 #include "openai/conversation.h"
 #include "openai/handed_back.h"
 
@@ -40,6 +40,19 @@ Result<std::uint64_t> end_of_turn(Store& store, const SessionKey& key, const Bra
   }
   return Error(ErrorCode::kNotFound, "what the earlier response said was not kept: it failed")
       .with("param", "previous_response_id");
+}
+
+// The branch to which a turn with this key was committed.
+Result<std::optional<BranchId>> branch_of_key(Store& store, const SessionKey& key, const std::string& once) {
+  if (once.empty()) return std::optional<BranchId>();
+  TERTULIA_TRY_AS(const RecordPage page, read_records(store, {.tenant = key.tenant,
+                                                              .owner = key.owner,
+                                                              .session = key.session,
+                                                              .kind = RecordKind::kSubmission,
+                                                              .key = once,
+                                                              .limit = 1}));
+  if (page.records.empty()) return std::optional<BranchId>();
+  return std::optional(page.records.front().record.stream.branch);
 }
 
 // A new branch behind the first `kept` messages.
@@ -76,7 +89,8 @@ BranchClaim::~BranchClaim() {
   all.taken.erase(name_);
 }
 
-Result<ResponsePlace> place_behind(const Call& call, const KeptResponse& previous, bool store) {
+Result<ResponsePlace> place_behind(const Call& call, const KeptResponse& previous, bool store,
+                                   const std::string& once) {
   const ResponsePlan& plan = *previous.plan;
   if (is_running(call, plan)) {
     return Error(ErrorCode::kTurnRunning, "the response '" + plan.ids.response() + "' has not ended yet")
@@ -91,6 +105,12 @@ Result<ResponsePlace> place_behind(const Call& call, const KeptResponse& previou
   if (!store) {
     TERTULIA_TRY_AS(place.before, load_branch(stored, place.key, *head));
     place.before->transcript = place.before->transcript.prefix(end);
+    return place;
+  }
+  TERTULIA_TRY_AS(const std::optional<BranchId> known, branch_of_key(stored, place.key, once));
+  if (known) {
+    place.branch = *known;
+    place.known = true;
     return place;
   }
   if (end == head->message_count) place.claim = BranchClaim::take(place.key, plan.branch, end);
@@ -109,8 +129,8 @@ Result<ResponsePlace> place_in_session(const Call& call, const ResponseRequest& 
   if (!request.plan.key) {
     // The same key asks for the same response, so it must lead to the same session.
     const std::string& once = request.options.idempotency_key;
-    TERTULIA_TRY_AS(place.key, call.session_named(once.empty() ? call.services.ids().make().text()
-                                                               : "once-" + sha256_hex(once).substr(0, 32)));
+    TERTULIA_TRY_AS(
+        place.key, call.session_named(once.empty() ? call.services.ids().make().text() : once_session(once)));
     place.own_session = true;
     place.fresh = true;
     return place;

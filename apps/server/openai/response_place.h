@@ -30,6 +30,8 @@ class BranchClaim {
 };
 
 struct ResponsePlace {
+  // It was said there before, under the same Idempotency-Key.
+  bool known = false;
   SessionKey key;
   // None: the session's only one, or `main`.
   std::optional<BranchId> branch;
@@ -45,7 +47,8 @@ struct ResponsePlace {
 };
 
 // Blocks. kTurnRunning if the earlier response has not ended; kNotFound.
-Result<ResponsePlace> place_behind(const Call& call, const KeptResponse& previous, bool store);
+Result<ResponsePlace> place_behind(const Call& call, const KeptResponse& previous, bool store,
+                                   const std::string& once);
 Result<ResponsePlace> place_in_session(const Call& call, const ResponseRequest& request);
 // Makes the branch that the place needs, once it is certain that something will be said there. Blocks.
 Result<void> take_place(const Call& call, ResponsePlace& place);

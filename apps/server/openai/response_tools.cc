@@ -38,7 +38,7 @@ Result<Weighed> weigh(const Call& call) {
   if (!weighed.request.previous.empty()) {
     TERTULIA_TRY_AS(const KeptResponse previous,
                     load_response(call, weighed.request.previous, "previous_response_id"));
-    TERTULIA_TRY_AS(ResponsePlace place, place_behind(call, previous, /*store=*/false));
+    TERTULIA_TRY_AS(ResponsePlace place, place_behind(call, previous, /*store=*/false, {}));
     weighed.before = *std::move(place.before);
     handed_back = std::move(place.handed_back);
   }

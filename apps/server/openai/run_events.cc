@@ -130,6 +130,19 @@ void read_events_while(RunPtr run, std::function<Wanted(std::optional<Event>)> t
   std::make_shared<EventReader>(std::move(run), std::move(take), std::move(idle))->read_on(first);
 }
 
+void forget_if_failed(const Run& run, std::function<void()> forget) {
+  auto reading = std::make_shared<Run>(run.again());
+  read_events(reading,
+              [reading, ran = false, forget = std::move(forget)](const std::optional<Event>& event) mutable {
+                if (event) {
+                  ran = ran || event->kind == EventKind::kToolCallResult;
+                  return true;
+                }
+                if (!ran && !reading->result()) forget();
+                return false;
+              });
+}
+
 void read_through(StartedRun started, std::shared_ptr<Translator> translator, std::function<void()> done) {
   std::string words;
   if (started.first) translator->take(*started.first, words);

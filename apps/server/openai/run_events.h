@@ -59,6 +59,10 @@ class Translator {
   virtual std::string_view heartbeat() const;
 };
 
+// Reads the turn to its end, and calls `forget` if it has failed without having run a tool: then it may be
+// said again.
+void forget_if_failed(const Run& run, std::function<void()> forget);
+
 // Reads the whole turn through a translator and drops its words; `done` is called when it has ended.
 void read_through(StartedRun started, std::shared_ptr<Translator> translator, std::function<void()> done);
 

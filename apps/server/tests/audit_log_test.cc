@@ -1,5 +1,7 @@
 #include "core/audit_log.h"
 
+#include <future>
+
 #include <gtest/gtest.h>
 
 #include "tertulia/base/testing/sim_env.h"
@@ -81,6 +83,73 @@ TEST(AuditLog, IsNotOpenedBehindABrokenChain) {
   changed.replace(changed.find("ana"), 3, "eve");
   ASSERT_TRUE(write_file_atomically(env.files(), audit_path(kDirectory), changed));
   EXPECT_EQ(AuditLog::open(env, kDirectory, Log()).error().code(), ErrorCode::kDamaged);
+}
+
+AuditEntry change(std::string request) {
+  return {.tenant = "acme",
+          .user = "ana",
+          .method = "POST",
+          .route = "/a",
+          .request = std::move(request),
+          .status = 200};
+}
+
+Result<void> begin(AuditLog& log, const std::string& request) {
+  std::promise<Result<void>> durable;
+  log.begin(change(request), [&](Result<void> told) { durable.set_value(std::move(told)); });
+  return durable.get_future().get();
+}
+
+std::size_t count_of(SimEnv& env, std::string_view what) {
+  const std::string text = read_file(env.files(), audit_path(kDirectory)).value();
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(AuditLog, WhatBeginsIsDurableBeforeItDoes) {
+  SimEnv env(1);
+  {
+    const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
+    ASSERT_TRUE(begin(*log, "r1"));
+    ASSERT_TRUE(begin(*log, "r2"));
+    log->add(change("r1"));
+    log->settle();
+    ASSERT_TRUE(begin(*log, "r3"));
+    env.disk().crash(CrashPolicy::kLoseUnsynced);
+  }
+  EXPECT_EQ(count_of(env, "\"state\":\"begun\""), 3U);
+  // The next process says of which nobody knows what came.
+  AuditLog::open(env, kDirectory, Log()).value()->settle();
+  EXPECT_EQ(count_of(env, "\"state\":\"cut\""), 2U);
+  AuditLog::open(env, kDirectory, Log()).value()->settle();
+  EXPECT_EQ(count_of(env, "\"state\":\"cut\""), 2U) << "once";
+  EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 6U);
+}
+
+TEST(AuditLog, NothingBeginsOnAFullDiskAndWhatEndedIsWrittenLater) {
+  SimEnv env(1);
+  const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
+  ASSERT_TRUE(begin(*log, "r1"));
+  env.disk().set_faults({.capacity = 0});
+  log->add(change("r1"));
+  log->settle();
+  const Result<void> refused = begin(*log, "r2");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kStorageFull);
+  env.disk().set_faults({});
+  ASSERT_TRUE(begin(*log, "r3"));
+  EXPECT_EQ(count_of(env, "\"request\":\"r1\""), 2U) << "its end came when there was room";
+  EXPECT_EQ(count_of(env, "\"request\":\"r2\""), 0U);
+  EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 3U);
+}
+
+TEST(AuditLog, NothingBeginsBehindASyncThatFailed) {
+  SimEnv env(1);
+  const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
+  env.disk().set_faults({.fail_sync = 1});
+  EXPECT_EQ(begin(*log, "r1").error().code(), ErrorCode::kStorageIo);
+  EXPECT_EQ(begin(*log, "r2").error().code(), ErrorCode::kStorageIo) << "until the next start";
 }
 
 }  // namespace audit_log_test

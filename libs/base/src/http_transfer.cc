@@ -158,6 +158,7 @@ void HttpTransfer::add_headers() {
   for (const HttpSecretHeader& header : request_.secret_headers) {
     std::string line = header.name + ": " + header.prefix;
     line += header.secret->reveal();
+    if (names_secret(header.name)) mask_.add(header.secret->reveal());
     headers_ = curl_slist_append(headers_, line.c_str());
     wipe(line);
   }
@@ -207,7 +208,7 @@ HttpEnd HttpTransfer::outcome(CURLcode code) {
   if (stopped_) return *std::move(stopped_);
   if (code == CURLE_OK) {
     // A body without a byte: the head has not been told by it.
-    if (finish_head()) return {};
+    if (finish_head() && (lingers_ || tell_body(mask_.rest()))) return {};
     return *std::move(stopped_);
   }
   const std::string sentence = host() + ": " + printable(curl_easy_strerror(code), 120);
@@ -296,7 +297,7 @@ bool HttpTransfer::take_header(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == line.npos) return true;
   head_.headers.push_back(
-      {.name = std::string(line.substr(0, colon)), .value = std::string(trimmed(line.substr(colon + 1)))});
+      {.name = std::string(line.substr(0, colon)), .value = mask_.whole(trimmed(line.substr(colon + 1)))});
   return true;
 }
 
@@ -317,11 +318,17 @@ bool HttpTransfer::take_body(std::string_view bytes) {
   body_bytes_ += bytes.size();
   if (body_bytes_ > request_.body_limit)
     return stop({.how = HttpEnd::How::kTooLarge, .sentence = host() + " sent a larger body than allowed"});
-  if (lingers_ || !handlers_.on_body) return true;
-  if (Result<void> more = handlers_.on_body(bytes); !more)
-    return stop({.how = HttpEnd::How::kStopped, .sentence = more.error().message(), .error = more.error()});
+  if (lingers_) return true;
+  if (!(mask_.empty() ? tell_body(bytes) : tell_body(mask_.next(bytes)))) return false;
   if (handlers_.is_enough && handlers_.is_enough()) linger();
   return true;
+}
+
+bool HttpTransfer::tell_body(std::string_view bytes) {
+  if (bytes.empty() || !handlers_.on_body) return true;
+  const Result<void> more = handlers_.on_body(bytes);
+  if (more) return true;
+  return stop({.how = HttpEnd::How::kStopped, .sentence = more.error().message(), .error = more.error()});
 }
 
 // What was asked for is there: says so, and only waits for the connection to become free.

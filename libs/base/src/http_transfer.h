@@ -9,6 +9,7 @@
 #include <curl/curl.h>
 
 #include "tertulia/base/http_client.h"
+#include "tertulia/base/secret_mask.h"
 
 namespace tertulia {
 
@@ -51,6 +52,7 @@ class HttpTransfer {
 
   bool take_header(std::string_view line);
   bool take_body(std::string_view bytes);
+  bool tell_body(std::string_view bytes);
   bool stop(HttpEnd end);
   template <class Take>
   bool guarded(Take take) noexcept;
@@ -72,6 +74,8 @@ class HttpTransfer {
   CancelToken cancel_;
   CancelRegistration registration_;
 
+  // What was sent does not come back to those who asked.
+  SecretMask mask_;
   HttpHead head_;
   bool head_told_ = false;
   std::size_t header_bytes_ = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tertulia/base/outside_name.h"
+
 namespace tertulia {
 namespace {
 
@@ -46,6 +48,14 @@ Result<void> check_id(std::string_view text, std::string_view kind) {
   const auto offset = wrong - text.begin();
   return bad("has a character that is not allowed at position " + std::to_string(offset + 1))
       .with("offset", static_cast<std::int64_t>(offset));
+}
+
+Result<void> check_outside_id(std::string_view text, std::string_view kind) {
+  TERTULIA_TRY(check_id(text, kind));
+  if (!is_reserved(text)) return {};
+  return Error(ErrorCode::kBadId, "The id of " + article(kind) +
+                                      " begins with '~': such names are the program's own. Take another one.")
+      .with("param", std::string(kind));
 }
 
 }  // namespace tertulia

@@ -395,5 +395,22 @@ TEST(HttpClient, IsSharedByThoseWhoAskForTheSame) {
   EXPECT_NE(HttpClient::shared({.proxy = "http://127.0.0.1:1"}), one);
 }
 
+TEST(HttpClient, DoesNotGiveBackTheSecretsThatItSent) {
+  const std::string key = "sk-0123456789abcdef";
+  RawServer server([&](RawConnection& client) {
+    client.read_request();
+    client.send("HTTP/1.1 500 Sorry\r\nX-Echo: Bearer " + key +
+                "\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nbad key sk-01234\r\n");
+    client.send("10\r\n56789abcdef, sk-\r\n0\r\n\r\n");
+  });
+  HttpClient client(direct());
+  const Exchange exchange =
+      run(client, {.url = server.url(),
+                   .secret_headers = {{"Authorization", "Bearer ", std::make_shared<const Secret>(key)}}});
+  EXPECT_EQ(exchange.end.how, How::kComplete) << exchange.end.sentence;
+  EXPECT_EQ(exchange.head.header("x-echo"), "Bearer [secret]");
+  EXPECT_EQ(exchange.body, "bad key [secret], sk-");
+}
+
 }  // namespace http_client_test
 }  // namespace tertulia

@@ -5,8 +5,7 @@
 
 #include "tertulia/base/utf8.h"
 
-#include "html_text.h"
-#include "pdf_text.h"
+#include "read_document.h"
 
 namespace tertulia {
 namespace {
@@ -39,18 +38,19 @@ DocumentFormat format_of(std::string_view file_name) {
   return DocumentFormat::kText;
 }
 
-Result<std::string> text_of(const Document& document) {
+Result<std::string> text_of(const Document& document, const CancelToken& cancel,
+                            const ReadingLimits& limits) {
   if (document.bytes.size() > kMaxDocumentBytes) {
     return Error(ErrorCode::kTooLarge, "a document has at most 256 MiB; cut it into parts")
         .with("limit", static_cast<std::int64_t>(kMaxDocumentBytes))
         .with("actual", static_cast<std::int64_t>(document.bytes.size()));
   }
-  if (document.format == DocumentFormat::kPdf) return pdf_text(document.bytes);
+  if (document.format == DocumentFormat::kPdf) return read_pdf(document.bytes, cancel, limits);
   if (const auto bad = find_bad_utf8(document.bytes)) {
     return Error(ErrorCode::kBadUnicode, "the document is not UTF-8; convert it first")
         .with("offset", static_cast<std::int64_t>(*bad));
   }
-  if (document.format == DocumentFormat::kHtml) return html_text(document.bytes);
+  if (document.format == DocumentFormat::kHtml) return read_html(document.bytes, cancel, limits);
   return document.bytes;
 }
 

@@ -68,7 +68,7 @@ std::vector<MemoryChange> replacement(const CollectionState& state, const Stored
 Result<std::vector<StoredItem>> SemanticMemory::Impl::cut(const Document& document,
                                                           const MemoryWriter& writer,
                                                           const IngestOptions& given, StoredSource& source) {
-  Result<std::string> text = text_of(document);
+  Result<std::string> text = text_of(document, given.cancel);
   if (!text) return std::move(text).error().in("ingest '" + document.source + "'");
   ChunkOptions chunking = options.chunks;
   chunking.markdown =

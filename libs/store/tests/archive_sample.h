@@ -187,7 +187,8 @@ inline std::unique_ptr<File> file_of(SimEnv& env, const std::string& text) {
 inline Result<ArchiveCounts> import_text(Store& store, const std::string& text, const ImportTarget& target) {
   SimEnv env(1);
   const auto file = file_of(env, text);
-  return import_archive(store, *file, target);
+  TERTULIA_TRY_AS(const ImportReport report, import_archive(store, *file, target));
+  return report.counts;
 }
 
 }  // namespace tertulia::sample

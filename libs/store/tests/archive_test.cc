@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const ExportScope kAll{.tenant = TenantId::parse("acme").value()};
-const ImportTarget kSame{.tenant = TenantId::parse("acme").value()};
+const ImportTarget kSame{.tenant = TenantId::parse("acme").value(), .trust = ArchiveTrust::kOwn};
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

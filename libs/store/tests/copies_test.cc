@@ -111,9 +111,9 @@ TEST(Copies, HoldEveryKindOfRecord) {
       }).value();
       const auto imported = to_kind.open(env, "/imported");
       const std::unique_ptr<File> archive = sample::file_of(env, text);
-      const ArchiveCounts counts =
-          import_archive(*imported, *archive, {.tenant = key.tenant, .source = ArchiveSource::kOwn}).value();
-      EXPECT_EQ(counts.left_out, 0U);
+      const ImportReport taken =
+          import_archive(*imported, *archive, {.tenant = key.tenant, .trust = ArchiveTrust::kOwn}).value();
+      EXPECT_TRUE(taken.left_out.empty());
       expect_same(*from, key, *imported, key, "archive");
 
       const SessionKey again = Trial::key("again");
@@ -121,31 +121,6 @@ TEST(Copies, HoldEveryKindOfRecord) {
       expect_same(*from, key, *from, again, "copied session");
     }
   }
-}
-
-TEST(Copies, OfAForeignArchiveTakeNothingThatSpeaksForThisProgram) {
-  SimEnv env(1);
-  const SessionKey key = Trial::key("everything");
-  const auto from = open_memory_store();
-  fill(*from, key);
-  std::string text;
-  export_sessions(*from, {.tenant = key.tenant}, [&](std::string_view bytes) -> Result<void> {
-    text += bytes;
-    return {};
-  }).value();
-  const auto to = open_memory_store();
-  const std::unique_ptr<File> archive = sample::file_of(env, text);
-  const ArchiveCounts counts = import_archive(*to, *archive, {.tenant = key.tenant}).value();
-  std::uint64_t left_out = 0;
-  const auto taken = by_kind(*to, key);
-  for (const RecordKind kind : kAllRecordKinds) {
-    if (travel_of(kind) != Travel::kAlone) continue;
-    const bool takes = import_takes(kind, ArchiveSource::kForeign);
-    EXPECT_EQ(taken.contains(std::string(name_of(kind))), takes) << name_of(kind);
-    if (!takes) left_out += 2;
-  }
-  EXPECT_EQ(counts.left_out, left_out);
-  EXPECT_GT(left_out, 0U);
 }
 
 TEST(Copies, ABackupHoldsEveryKindOfRecord) {

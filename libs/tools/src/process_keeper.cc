@@ -33,7 +33,7 @@ void note(const KeeperPlan& plan, KeeperStage stage, int value) {
 
 // Others of this process may have been open when it was copied: the leash of another keeper, for one, which
 // must not be held open from here.
-void close_all_but(std::array<int, 7> kept) {
+void close_all_but(std::array<int, 8> kept) {
   std::ranges::sort(kept);
   unsigned next = 0;
   for (const int fd : kept) {
@@ -95,6 +95,10 @@ bool make_namespaces(const KeeperPlan& plan) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (plan.filter != nullptr && ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, plan.filter) != 0)
     give_up(plan, KeeperStage::kConfine);
+  if (plan.program_file >= 0) {
+    ::syscall(SYS_execveat, plan.program_file, "", plan.arguments, plan.environment, AT_EMPTY_PATH);
+    give_up(plan, KeeperStage::kProgram);
+  }
   ::execve(plan.program, plan.arguments, plan.environment);
   give_up(plan, KeeperStage::kProgram);
 }
@@ -141,7 +145,7 @@ void kill_all(const KeeperPlan& plan, pid_t program, int& status) {
   const pid_t program = ::fork();
   if (program < 0) give_up(plan, KeeperStage::kStart);
   if (program == 0) start_program(plan);
-  close_all_but({plan.leash, plan.notes, -1, -1, -1, -1, -1});
+  close_all_but({plan.leash, plan.notes, -1, -1, -1, -1, -1, -1});
   const int handle = static_cast<int>(::syscall(SYS_pidfd_open, program, 0U));
   if (handle < 0) {
     ::kill(program, SIGKILL);
@@ -170,14 +174,15 @@ void kill_all(const KeeperPlan& plan, pid_t program, int& status) {
 }  // namespace
 
 void keep(const KeeperPlan& plan) {
-  close_all_but({plan.directory, plan.input, plan.output, plan.errors, plan.leash, plan.notes, plan.ruleset});
+  close_all_but({plan.directory, plan.program_file, plan.input, plan.output, plan.errors, plan.leash,
+                 plan.notes, plan.ruleset});
   ::setsid();
   if (!drop_to_user(plan)) give_up(plan, KeeperStage::kUser);
   if (plan.namespaces && !make_namespaces(plan)) give_up(plan, KeeperStage::kNamespace);
   const pid_t guardian = ::fork();
   if (guardian < 0) give_up(plan, KeeperStage::kStart);
   if (guardian == 0) guard(plan);
-  close_all_but({-1, -1, -1, -1, -1, -1, -1});
+  close_all_but({-1, -1, -1, -1, -1, -1, -1, -1});
   int status = 0;
   while (::waitpid(guardian, &status, 0) < 0 && errno == EINTR) {
   }

@@ -25,6 +25,8 @@ struct KeeperPlan {
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
   int directory = -1;
+  // Instead of the path, if not negative.
+  int program_file = -1;
   int input = -1;
   int output = -1;
   int errors = -1;

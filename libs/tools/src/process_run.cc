@@ -101,8 +101,8 @@ class Run {
     TERTULIA_TRY_AS(leash_, make_run_pipe());
     TERTULIA_TRY_AS(notes_, make_run_pipe());
     bell_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    input_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (!bell_.is_open() || !input_.is_open()) return cannot_start(std::strerror(errno));
+    if (what_.input < 0) input_ = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!bell_.is_open() || (what_.input < 0 && !input_.is_open())) return cannot_start(std::strerror(errno));
     TERTULIA_TRY(start());
     {
       const CancelRegistration registration = cancel_.on_cancel([this](CancelReason) {
@@ -155,7 +155,8 @@ class Run {
                           .arguments = arguments.data(),
                           .environment = environment.data(),
                           .directory = what_.directory,
-                          .input = input_.get(),
+                          .program_file = what_.program_file,
+                          .input = what_.input < 0 ? input_.get() : what_.input,
                           .output = output_.write.get(),
                           .errors = errors_.write.get(),
                           .leash = leash_.read.get(),

@@ -22,6 +22,10 @@ struct ProgramRun {
   // Borrowed file descriptors; no ruleset if negative.
   int directory = -1;
   int ruleset = -1;
+  // Its standard input; negative: nothing to read.
+  int input = -1;
+  // The program itself, opened; negative: it is found by its path, as whoever it runs as.
+  int program_file = -1;
   // No filter if empty.
   std::vector<sock_filter> filter{};
   bool namespaces = false;

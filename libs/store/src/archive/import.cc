@@ -173,8 +173,7 @@ Result<ImportReport> import_from(Store& store, Env& env, const Path& path, Impor
                                  const ImportTarget& target, const ArchiveProgress& progress) {
   if (format == ImportFormat::kArchive) {
     TERTULIA_TRY_AS(const auto file, env.files().open(path, OpenMode::kRead));
-    TERTULIA_TRY_AS(ArchiveCounts counts, import_archive(store, *file, target, progress));
-    return ImportReport{.counts = counts, .adapted = {}, .adaptations = 0};
+    return import_archive(store, *file, target, progress);
   }
   if (target.tenant.empty())
     return Error(ErrorCode::kMissingField, "name the tenant to import for").with("param", "tenant");

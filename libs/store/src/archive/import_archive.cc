@@ -9,6 +9,7 @@
 #include "archive_forms.h"
 #include "archive_lines.h"
 #include "import_problems.h"
+#include "import_trust.h"
 #include "session_replay.h"
 
 namespace tertulia {
@@ -177,14 +178,15 @@ class ArchiveImport {
     return problems.verdict();
   }
 
-  Result<ArchiveCounts> write() {
+  Result<ImportReport> write() {
     ItemReader reader(file_);
     ImportRollback rollback(store_);
     StoreSink sink(store_);
     std::optional<SessionImport> session;
     writing_ = &rollback;
     reported_ = 0;
-    left_out_ = 0;
+    trust_.emplace(target_.trust);
+    taken_ = {};
     for (;;) {
       TERTULIA_TRY_AS(auto item, reader.next());
       if (!item) break;
@@ -192,11 +194,8 @@ class ArchiveImport {
       report(reader, checked_bytes_);
     }
     rollback.keep_all();
-    ArchiveCounts counts = reader.counts();
-    counts.bytes = reader.bytes();
-    counts.records -= left_out_;
-    counts.left_out = left_out_;
-    return counts;
+    taken_.bytes = reader.bytes();
+    return ImportReport{.counts = taken_, .left_out = trust_->left_out()};
   }
 
  private:
@@ -211,16 +210,26 @@ class ArchiveImport {
     if (auto* begun = std::get_if<Session>(&item)) return open(std::move(*begun), sink, session);
     // What follows a session that was found to be bad is passed over.
     if (!session) return {};
-    if (auto* branch = std::get_if<ArchivedBranch>(&item)) return session->add(std::move(*branch));
-    if (auto* turn = std::get_if<ArchivedTurn>(&item)) return session->add(std::move(*turn));
-    if (auto* record = std::get_if<Record>(&item)) {
-      if (import_takes(record->stream.kind, target_.source)) return session->add(std::move(*record));
-      ++left_out_;
+    if (auto* branch = std::get_if<ArchivedBranch>(&item)) {
+      trust_->strip(branch->head);
+      ++taken_.branches;
+      return session->add(std::move(*branch));
     }
-    return {};
+    if (auto* turn = std::get_if<ArchivedTurn>(&item)) {
+      ++taken_.turns;
+      taken_.messages += turn->turn.messages().size();
+      return session->add(std::move(*turn));
+    }
+    auto* record = std::get_if<Record>(&item);
+    if (record == nullptr || !trust_->takes(*record)) return {};
+    ++taken_.records;
+    return session->add(std::move(*record));
   }
 
   Result<void> open(Session session, ReplaySink& sink, std::optional<SessionImport>& open) {
+    if (!trust_->takes(session)) return {};
+    trust_->strip(session);
+    ++taken_.sessions;
     TERTULIA_TRY_AS(SessionKey key, key_in(target_, session));
     if (writing_ != nullptr) {
       TERTULIA_TRY(writing_->begin(key));
@@ -248,36 +257,16 @@ class ArchiveImport {
   const ArchiveProgress& progress_;
   std::set<SessionKey> seen_;
   ImportRollback* writing_ = nullptr;
+  std::optional<ImportTrust> trust_{target_.trust};
+  ArchiveCounts taken_;
   std::uint64_t checked_bytes_ = 0;
   std::uint64_t reported_ = 0;
-  std::uint64_t left_out_ = 0;
 };
 
 }  // namespace
 
-bool import_takes(RecordKind kind, ArchiveSource source) {
-  switch (kind) {
-    case RecordKind::kJournal:
-    case RecordKind::kEvent:
-    case RecordKind::kEpisode:
-    case RecordKind::kReceipt:
-    case RecordKind::kCheckpoint:
-    case RecordKind::kAsset:
-      return true;
-    case RecordKind::kSubmission:
-    case RecordKind::kQuestion:
-    case RecordKind::kMemory:
-      return source == ArchiveSource::kOwn;
-    case RecordKind::kToolCall:
-    case RecordKind::kLease:
-      // Refused as what no archive has.
-      return true;
-  }
-  return false;
-}
-
-Result<ArchiveCounts> import_archive(Store& store, File& archive, const ImportTarget& target,
-                                     const ArchiveProgress& progress) {
+Result<ImportReport> import_archive(Store& store, File& archive, const ImportTarget& target,
+                                    const ArchiveProgress& progress) {
   if (target.tenant.empty())
     return Error(ErrorCode::kMissingField, "name the tenant to import for").with("param", "tenant");
   ArchiveImport import(store, archive, target, progress);

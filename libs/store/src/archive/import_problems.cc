@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tertulia/base/outside_name.h"
+
 #include "session_replay.h"
 
 namespace tertulia {
@@ -35,6 +37,10 @@ Result<SessionKey> key_in(const ImportTarget& target, const Session& from) {
                                                from.tenant.text() + "/" + from.owner.text() + ", not to " +
                                                target.tenant.text() + "/" + owner.text() +
                                                "; allow it to be taken over (--adopt), or import it there");
+  }
+  if (target.trust == ArchiveTrust::kForeign) {
+    TERTULIA_TRY(check_outside_id(owner.text(), "owner"));
+    TERTULIA_TRY(check_outside_id(from.id.text(), "session"));
   }
   return SessionKey{target.tenant, owner, from.id};
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tertulia/base/printable.h"
+#include "tertulia/base/secret_mask.h"
 #include "tertulia/base/utf8.h"
 
 #include "mcp/loop.h"
@@ -35,6 +36,9 @@ class StdioTransport final : public McpTransport, public std::enable_shared_from
       return;
     }
     child_ = *std::move(child);
+    for (const auto& [name, value] : command_.environment) {
+      if (names_secret(name)) mask_.add(value);
+    }
     log_.info("MCP server started", {{"pid", child_.pid}});
     output_watch_ = watch(child_.output, EPOLLIN, &StdioTransport::read_output);
     error_watch_ = watch(child_.errors, EPOLLIN, &StdioTransport::read_errors);
@@ -71,7 +75,7 @@ class StdioTransport final : public McpTransport, public std::enable_shared_from
     end_later(SIGTERM);
   }
 
-  std::string error_tail() const override { return printable(sanitize_utf8(error_tail_)); }
+  std::string error_tail() const override { return printable(sanitize_utf8(mask_.whole(error_tail_))); }
   int process() const override { return child_.pid; }
 
  private:
@@ -134,10 +138,10 @@ class StdioTransport final : public McpTransport, public std::enable_shared_from
 
   void read_output() {
     const auto self = shared_from_this();
-    const bool more = drain(child_.output, kReadsAtATime, [this](std::string_view bytes) {
-      if (events_.on_bytes) events_.on_bytes(bytes);
-    });
+    const bool more =
+        drain(child_.output, kReadsAtATime, [this](std::string_view bytes) { tell(mask_.next(bytes)); });
     if (more) return;
+    tell(mask_.rest());
     loop_.unwatch(std::exchange(output_watch_, 0));
     child_.output.reset();
     // One that talks no more is of no use. If it has ended, how is worth waiting for.
@@ -146,6 +150,10 @@ class StdioTransport final : public McpTransport, public std::enable_shared_from
       if (const auto transport = weak.lock())
         transport->down(Error(ErrorCode::kClosed, "the server has closed its output"));
     });
+  }
+
+  void tell(std::string_view bytes) {
+    if (!bytes.empty() && events_.on_bytes) events_.on_bytes(bytes);
   }
 
   void read_errors() {
@@ -164,9 +172,8 @@ class StdioTransport final : public McpTransport, public std::enable_shared_from
     const auto self = shared_from_this();
     // What it said before it ended counts: drained to the end, or as far as it goes.
     if (child_.output.open()) {
-      drain(child_.output, 1 << 12, [this](std::string_view bytes) {
-        if (events_.on_bytes) events_.on_bytes(bytes);
-      });
+      drain(child_.output, 1 << 12, [this](std::string_view bytes) { tell(mask_.next(bytes)); });
+      tell(mask_.rest());
     }
     if (child_.errors.open()) read_errors();
     for (McpLoop::WatchId* watch : {&exit_watch_, &output_watch_, &error_watch_})
@@ -194,6 +201,7 @@ class StdioTransport final : public McpTransport, public std::enable_shared_from
   const StdioLimits limits_;
   McpTransportEvents events_;
   Child child_;
+  SecretMask mask_;
   std::string unsent_;
   McpLoop::WatchId input_watch_ = 0;
   McpLoop::WatchId output_watch_ = 0;

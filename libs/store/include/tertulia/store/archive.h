@@ -4,9 +4,9 @@
 //   export_sessions(store, {.tenant = tenant}, [&](std::string_view bytes) { return file.write(bytes); });
 //   import_archive(other_store, *file, {.tenant = tenant});
 //
-// Nothing of a conversation is lost on the way: export, import, export gives the same bytes, with the same
-// revisions, times and order. Left behind are leases, which belong to a running process, and the numbers of
-// streams that are empty.
+// Nothing of a conversation is lost on the way: export, import as one's own (ArchiveTrust::kOwn), export
+// gives the same bytes, with the same revisions, times and order. Left behind are leases, which belong to a
+// running process, and the numbers of streams that are empty.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,6 @@ struct ArchiveCounts {
   std::uint64_t messages = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
-  // Records that an import did not take, see import_takes(). 0 for an export.
-  std::uint64_t left_out = 0;
 
   bool operator==(const ArchiveCounts&) const = default;
 };
@@ -57,14 +55,10 @@ using ArchiveProgress = std::function<void(const ArchiveCounts&)>;
 Result<ArchiveCounts> export_sessions(Store& store, const ExportScope& scope, const ArchiveSink& sink,
                                       const ArchiveProgress& progress = {});
 
-// Who made an archive.
-enum class ArchiveSource : std::uint8_t {
-  kForeign,  // anybody: it holds conversations, and nothing in it may speak for this program
-  kOwn,      // this program, from a store that the caller trusts: everything is taken
-};
-// Whether records of this kind are taken from such an archive. From a foreign one neither memories, which
-// shape what agents do later, nor questions and submissions, which stand for things under way here.
-bool import_takes(RecordKind kind, ArchiveSource source);
+// Whom an archive is from. Lines of JSON can be written by anybody: what lets something happen (permissions,
+// unfinished turns and runs, the program's own sessions with memories, jobs and procedures) is taken from
+// one's own copy only.
+enum class ArchiveTrust : std::uint8_t { kForeign, kOwn };
 
 // Where imported sessions go.
 struct ImportTarget {
@@ -74,8 +68,27 @@ struct ImportTarget {
   // Sessions of another tenant, or of another owner than the one that is given, are taken over by the target.
   // Without this they are refused (kNotPermitted).   Default: false.
   bool adopt = false;
-  // Default: a foreign archive. What is not taken is counted in ArchiveCounts::left_out.
-  ArchiveSource source = ArchiveSource::kForeign;
+  // Default: kForeign. What is left out because of it stands in the report.
+  ArchiveTrust trust = ArchiveTrust::kForeign;
+};
+
+// What an import did not take over, and why.
+struct LeftOut {
+  // A kind of record, or "session ~runs".
+  std::string what{};
+  std::string why{};
+  std::uint64_t count = 0;
+
+  bool operator==(const LeftOut&) const = default;
+};
+
+struct ImportReport {
+  // What is there now.
+  ArchiveCounts counts;
+  // One sentence for each thing that was changed to fit, the first kMaxAdaptations of them.
+  std::vector<std::string> adapted{};
+  std::uint64_t adaptations = 0;
+  std::vector<LeftOut> left_out{};
 };
 
 // How many problems a refused import lists.
@@ -90,8 +103,8 @@ inline constexpr std::size_t kMaxImportProblems = 20;
 // was at is marked in its metadata ("tertulia.import": "incomplete") and replaced by the next import of it.
 //
 // Blocks: not from inside a completion.
-Result<ArchiveCounts> import_archive(Store& store, File& archive, const ImportTarget& target,
-                                     const ArchiveProgress& progress = {});
+Result<ImportReport> import_archive(Store& store, File& archive, const ImportTarget& target,
+                                    const ArchiveProgress& progress = {});
 
 struct SalvageReport {
   ArchiveCounts counts;

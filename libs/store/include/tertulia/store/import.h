@@ -34,13 +34,6 @@ Result<ImportFormat> guess_import_format(FileSystem& files, const Path& path);
 // How many adaptations a report spells out.
 inline constexpr std::size_t kMaxAdaptations = 100;
 
-struct ImportReport {
-  ArchiveCounts counts;
-  // One sentence for each thing that was changed to fit, the first kMaxAdaptations of them.
-  std::vector<std::string> adapted;
-  std::uint64_t adaptations = 0;
-};
-
 // Imports what is at `path`. Everything is read and checked first: on any problem nothing was changed, and
 // the error is as for import_archive. A session gets the id that its source gives it, so a second import of
 // the same thing is kSessionExists.
