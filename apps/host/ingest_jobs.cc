@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tertulia/base/deadline.h"
+#include "tertulia/base/guarded.h"
 
 #include "ingest_record.h"
 #include "own_session.h"
@@ -234,7 +235,7 @@ void IngestJobs::work() {
       while (!stopping_ && !(next = take_next())) wake_.wait(mutex_);
       if (stopping_) return;
     }
-    ingest(next);
+    guarded("ingest a document", [&] { ingest(next); });
     {
       MutexLock lock(mutex_);
       busy_.erase(next->tenant);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tertulia/base/cancellation.h"
+#include "tertulia/base/guarded.h"
 #include "tertulia/base/json.h"
 #include "tertulia/text/stream_counter.h"
 #include "tertulia/text/tokenizer.h"
@@ -272,7 +273,7 @@ void Spending::write_now_and_then() {
       if (!stopping_) wake_.wait_until(mutex_, env_.clock().instant() + kBetweenWrites);
       if (stopping_) return;
     }
-    write();
+    guarded("write what was spent", [this] { write(); });
   }
 }
 

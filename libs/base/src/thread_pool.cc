@@ -10,6 +10,7 @@
 #include "tertulia/base/check.h"
 #include "tertulia/base/clock.h"
 #include "tertulia/base/executor.h"
+#include "tertulia/base/guarded.h"
 #include "tertulia/base/thread_annotations.h"
 
 namespace tertulia {
@@ -38,7 +39,7 @@ class Jobs {
   void run() {
     std::function<void()> job;
     for (bool worked = false; take(job, worked); worked = true) {
-      job();
+      guarded("run a job", job);
       job = nullptr;
     }
   }
