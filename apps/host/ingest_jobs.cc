@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tertulia/base/deadline.h"
+#include "tertulia/base/run_safely.h"
 
 #include "ingest_record.h"
 #include "own_session.h"
@@ -234,7 +235,7 @@ void IngestJobs::work() {
       while (!stopping_ && !(next = take_next())) wake_.wait(mutex_);
       if (stopping_) return;
     }
-    ingest(next);
+    run_safely("the reader of a document", [&] { ingest(next); });
     {
       MutexLock lock(mutex_);
       busy_.erase(next->tenant);

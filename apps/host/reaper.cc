@@ -6,6 +6,7 @@
 
 #include "tertulia/agent/engine.h"
 #include "tertulia/base/log.h"
+#include "tertulia/base/run_safely.h"
 #include "tertulia/memory/memory.h"
 
 namespace tertulia {
@@ -74,17 +75,19 @@ Reaper::~Reaper() {
 void Reaper::work() {
   const Log log = Log().component("memory");
   // Whoever reaps lives long: what the first turns need is read before they come.
-  memory_->prepare();
+  run_safely("the memory", [this] { memory_->prepare(); });
   std::unique_lock<std::mutex> lock(mutex_);
   // Turns that a crash has cut are resumed when the program starts: only what is still there later is given
   // up.
   GiveUpTurns give_up;
   while (!stopping_) {
     lock.unlock();
-    if (const auto report = reap_and_give_up(*memory_, memory_->rules(), give_up); !report) {
-      log.warn("sessions could not be closed", {{"code", name_of(report.error().code())}});
-    }
-    give_up = give_up_;
+    run_safely("what closes sessions", [&] {
+      if (const auto report = reap_and_give_up(*memory_, memory_->rules(), give_up); !report) {
+        log.warn("sessions could not be closed", {{"code", name_of(report.error().code())}});
+      }
+      give_up = give_up_;
+    });
     lock.lock();
     wake_.wait_for(lock, std::chrono::minutes(1), [this] { return stopping_; });
   }

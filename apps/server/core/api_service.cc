@@ -75,6 +75,8 @@ class ApiExchange final : public Exchange, public std::enable_shared_from_this<A
 
   std::optional<Reply> admit(const Request& request) override;
   std::uint64_t body_limit() const override { return match_.route->body_limit; }
+  // JSON is parsed, copied and counted; other bytes are kept as they are.
+  std::uint64_t body_weight() const override { return match_.route->body == BodyKind::kJson ? 16 : 2; }
   std::optional<Reply> answer_now(Request& request) override;
   void answer(Request& request, std::function<void(Reply)> done) override;
   std::string body_of(const Problem& problem) const override;
@@ -90,7 +92,8 @@ class ApiExchange final : public Exchange, public std::enable_shared_from_this<A
   Reply counted(Reply reply);
   // Whether it may change something: then that it begins is durable before it does.
   bool must_be_noted() const;
-  void handle(Request& request, std::function<void(Reply)> done, bool on_pool);
+  void handle(Request& request, const std::function<void(Reply)>& done, bool on_pool);
+  void post_work(Request& request, const std::function<void(Reply)>& done, bool on_pool);
 
   ApiService& service_;
   const Peer& peer_;
@@ -177,6 +180,8 @@ Reply ApiExchange::mishap() const {
     return Reply::refused(Problem::of(Error(ErrorCode::kStorageFull, "the server is out of memory")));
   } catch (const std::exception& problem) {
     return internal_error(service_.services_.log, id_.view(), problem.what());
+  } catch (...) {
+    return internal_error(service_.services_.log, id_.view(), "something that is no exception was thrown");
   }
 }
 
@@ -198,7 +203,7 @@ bool ApiExchange::must_be_noted() const {
 }
 
 void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
-  if (!must_be_noted()) return handle(request, std::move(done), /*on_pool=*/false);
+  if (!must_be_noted()) return handle(request, done, /*on_pool=*/false);
   service_.on_beginning_(
       {principal_, match_.route, match_.parameters, id_.view()},
       [self = shared_from_this(), &request, done = std::move(done)](const Result<void>& noted) {
@@ -207,7 +212,15 @@ void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
       });
 }
 
-void ApiExchange::handle(Request& request, std::function<void(Reply)> done, bool on_pool) {
+void ApiExchange::handle(Request& request, const std::function<void(Reply)>& done, bool on_pool) {
+  try {
+    post_work(request, done, on_pool);
+  } catch (...) {
+    done(mishap());
+  }
+}
+
+void ApiExchange::post_work(Request& request, const std::function<void(Reply)>& done, bool on_pool) {
   const auto call = std::make_shared<Call>(call_for(request));
   const Route& route = *match_.route;
   const auto work = [self = shared_from_this(), call, done, &route] {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tertulia/base/json.h"
+#include "tertulia/base/run_safely.h"
 #include "tertulia/base/sha256.h"
 #include "tertulia/base/utf8.h"
 
@@ -238,7 +239,16 @@ class AuditLog::Writer {
         writing_ = true;
       }
       if (now() >= next_anchor_) anchor_again();
-      if (!entries.empty() && !write_all(entries) && last) return give_up(unwritten_);
+      bool written = entries.empty();
+      if (!written) {
+        run_safely("the writer of the audit log", [&] { written = write_all(entries); });
+        // Whoever still waits was not told because of what was thrown.
+        for (Waiting& one : entries) {
+          if (one.durable)
+            std::exchange(one.durable, nullptr)(Error(ErrorCode::kStorageFull, "out of memory"));
+        }
+      }
+      if (!written && last) return give_up(unwritten_);
       MutexLock lock(mutex_);
       writing_ = false;
       idle_.notify_all();
@@ -263,7 +273,7 @@ class AuditLog::Writer {
     }
     for (Waiting& one : entries) {
       if (one.durable) {
-        one.durable(
+        std::exchange(one.durable, nullptr)(
             Error(why.code(), "the audit log cannot be written, so nothing is changed: " + why.message()));
       } else {
         unwritten_.push_back(std::move(one));
@@ -277,7 +287,7 @@ class AuditLog::Writer {
                {{"count", entries.size()}});
   }
 
-  Result<void> write(const std::vector<Waiting>& entries) {
+  Result<void> write(std::vector<Waiting>& entries) {
     if (broken_) return *broken_;
     Chain after{.report = chain_.report, .end = chain_.end};
     std::string lines;
@@ -300,8 +310,8 @@ class AuditLog::Writer {
     after.end = chain_.end + lines.size();
     chain_ = std::move(after);
     if (std::exchange(failing_, false)) log_.info("the audit log is written again", {});
-    for (const Waiting& one : entries) {
-      if (one.durable) one.durable({});
+    for (Waiting& one : entries) {
+      if (one.durable) std::exchange(one.durable, nullptr)({});
     }
     return {};
   }
@@ -334,7 +344,8 @@ Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory
   TERTULIA_TRY_AS(std::unique_ptr<File> file, env.files().open(audit_path(directory), OpenMode::kCreate));
   // A power cut must not take the name away with what is written under it.
   TERTULIA_TRY(env.files().sync_directory(directory));
-  if (directory.has_parent_path()) TERTULIA_TRY(env.files().sync_directory(directory.parent_path()));
+  // Its parent may be closed to this user; then it is older than this process.
+  if (directory.has_parent_path()) (void)env.files().sync_directory(directory.parent_path());
   TERTULIA_TRY_AS(const std::uint64_t size, file->size());
   TERTULIA_TRY_AS(Chain chain, read_chain(*file, size > kReadAtOpen ? size - kReadAtOpen : 0));
   // Nothing but a torn line behind the place: the whole log says what came before.

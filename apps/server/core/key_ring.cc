@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "tertulia/base/run_safely.h"
 #include "tertulia/base/sha256.h"
 
 namespace tertulia::server {
@@ -38,7 +39,7 @@ void KeyRing::watch() {
       while (!stopping_ && std::chrono::steady_clock::now() < until) stopped_.wait_until(mutex_, until);
       if (stopping_) return;
     }
-    refresh();
+    run_safely("the reader of the keys", [this] { refresh(); });
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "tertulia/base/cancellation.h"
 #include "tertulia/base/json.h"
+#include "tertulia/base/run_safely.h"
 #include "tertulia/text/stream_counter.h"
 #include "tertulia/text/tokenizer.h"
 
@@ -272,7 +273,7 @@ void Spending::write_now_and_then() {
       if (!stopping_) wake_.wait_until(mutex_, env_.clock().instant() + kBetweenWrites);
       if (stopping_) return;
     }
-    write();
+    run_safely("the writer of what was spent", [this] { write(); });
   }
 }
 

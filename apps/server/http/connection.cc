@@ -28,12 +28,13 @@ std::optional<Reply> check_head(const Request& request) {
 }  // namespace
 
 Connection::Connection(std::shared_ptr<Loop> loop, std::unique_ptr<Transport> transport, Service& service,
-                       const HeadLimits& limits, const ConnectionTimes& times)
+                       const HeadLimits& limits, const ConnectionTimes& times, ByteBudget& budget)
     : loop_(std::move(loop)),
       transport_(std::move(transport)),
       service_(service),
       limits_(limits),
-      times_(times) {
+      times_(times),
+      held_(budget) {
   boost::system::error_code gone;
   const auto peer = transport_->socket().remote_endpoint(gone);
   if (!gone) {
@@ -74,7 +75,7 @@ Task<bool> Connection::serve_one() {
   if (reply && reader_->has_body()) co_return co_await refuse(*exchange, *std::move(reply));
   if (!reply) {
     Read body = take_body(*exchange);
-    if (body == Read::kMore) body = co_await read_body();
+    if (body == Read::kMore) body = co_await read_body(*exchange);
     if (body == Read::kEnd) {
       exchange->ended(0, 0);
       co_return false;
@@ -83,6 +84,7 @@ Task<bool> Connection::serve_one() {
     reply = exchange->answer_now(reader_->request());
   }
   if (!reply) reply = co_await answer_of(exchange);
+  held_.release();
   const bool keep = reader_->keep_alive() && !loop_->draining();
   if (!collect(exchange, *reply, keep) && !co_await give(*exchange, *std::move(reply), keep)) co_return false;
   const bool go_on = keep && !cut_;
@@ -93,6 +95,11 @@ Task<bool> Connection::serve_one() {
 }
 
 Reply Connection::refusal_of(std::string_view part) const {
+  if (crowded_) {
+    return Reply::refused(HttpProblem::kTooManyBytes,
+                          "the server is busy with the bodies of other requests; try again in a moment")
+        .with("Retry-After", "1");
+  }
   if (!overdue_) return Reply::refused(reader_->problem());
   return Reply::refused(HttpProblem::kSlowRequest,
                         std::string(part).append(" of the request came too slowly"));
@@ -142,6 +149,7 @@ Task<bool> Connection::give(Exchange& exchange, Reply reply, bool keep) {
 Task<bool> Connection::refuse(Exchange& exchange, Reply reply) {
   // What comes behind the refusal is unknown, so this is the last answer here.
   overdue_ = false;
+  held_.release();
   if (co_await give(exchange, std::move(reply), false)) co_await linger();
   co_return false;
 }

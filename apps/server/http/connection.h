@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "http/byte_budget.h"
 #include "http/loop.h"
 #include "http/read_buffer.h"
 #include "http/request_reader.h"
@@ -83,7 +84,7 @@ class Letter final : public Delivery, public std::enable_shared_from_this<Letter
 class Connection : public LoopLink, public std::enable_shared_from_this<Connection> {
  public:
   Connection(std::shared_ptr<Loop> loop, std::unique_ptr<Transport> transport, Service& service,
-             const HeadLimits& limits, const ConnectionTimes& times);
+             const HeadLimits& limits, const ConnectionTimes& times, ByteBudget& budget);
   ~Connection();
 
   // Until the connection has ended.
@@ -117,7 +118,9 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   Read take_head();
   Task<Read> read_head();
   Read take_body(const Exchange& exchange);
-  Task<Read> read_body();
+  Task<Read> read_body(const Exchange& exchange);
+  // Whether there is room for a body of so many bytes.
+  bool hold(const Exchange& exchange, std::uint64_t bytes);
   void carry_over();
   Task<void> linger();
 
@@ -198,6 +201,9 @@ class Connection : public LoopLink, public std::enable_shared_from_this<Connecti
   bool overdue_ = false;
   bool hung_up_ = false;
   bool cut_ = false;
+  // There was no room for the body.
+  bool crowded_ = false;
+  HeldBytes held_;
   // Something could not be written, or only half of it: nothing may follow.
   bool lost_ = false;
   // The exchange whose stream is being written.

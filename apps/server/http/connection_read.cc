@@ -48,6 +48,7 @@ Task<Connection::Read> Connection::read_head() {
 
 Connection::Read Connection::take_body(const Exchange& exchange) {
   reader_->want_body(exchange.body_limit());
+  if (reader_->length() <= exchange.body_limit() && !hold(exchange, reader_->length())) return Read::kRefused;
   std::size_t taken = 0;
   const Step step = reader_->read(in_.unused().substr(used_), taken);
   used_ += taken;
@@ -55,7 +56,13 @@ Connection::Read Connection::take_body(const Exchange& exchange) {
   return step == Step::kProblem ? Read::kRefused : Read::kRequest;
 }
 
-Task<Connection::Read> Connection::read_body() {
+bool Connection::hold(const Exchange& exchange, std::uint64_t bytes) {
+  // Small ones are bounded by the number of connections.
+  crowded_ = bytes > kReadBodyBytes && !held_.grow_to(bytes * exchange.body_weight());
+  return !crowded_;
+}
+
+Task<Connection::Read> Connection::read_body(const Exchange& exchange) {
   const bool nothing_yet = in_.unused().size() == head_bytes_;
   if (nothing_yet && !reader_->request().header("Expect").empty()) {
     if (!co_await write("HTTP/1.1 100 Continue\r\n\r\n")) co_return Read::kEnd;
@@ -78,6 +85,8 @@ Task<Connection::Read> Connection::read_body() {
     std::size_t taken = 0;
     step = reader_->read(bytes, taken);
     bytes.erase(0, taken);
+    // Of one that comes in chunks nobody said before how long it would be.
+    if (step == Step::kMore && !hold(exchange, reader_->request().body.size())) co_return Read::kRefused;
   }
   if (step == Step::kDone) behind_body_ = std::move(bytes);
   deadline_ = Moment::max();

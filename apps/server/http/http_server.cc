@@ -12,8 +12,10 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <malloc.h>
 #include <sys/resource.h>
 
+#include "tertulia/base/run_safely.h"
 #include "tertulia/base/thread_annotations.h"
 
 namespace tertulia::server {
@@ -27,6 +29,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t kSparedFiles = 512;
 constexpr milliseconds kAcceptAgainAfter{50};
 constexpr int kAcceptAtOnce = 64;
+// How often, and behind how much, memory is given back to the system.
+constexpr std::chrono::seconds kTrimEvery{2};
+constexpr std::uint64_t kTrimBytes = 8U << 20U;
 // Connections that are cut end at once, unless a handler holds one.
 constexpr milliseconds kCutWithin{2'000};
 
@@ -68,6 +73,7 @@ class HttpServer::Impl {
   void close_acceptor();
   bool wait_for_connections(milliseconds at_most) const;
   void stop();
+  void give_memory_back();
   std::shared_ptr<TlsContext> tls() {
     MutexLock lock(mutex_);
     return tls_;
@@ -80,9 +86,13 @@ class HttpServer::Impl {
   std::vector<asio::executor_work_guard<asio::io_context::executor_type>> work_;
   std::unique_ptr<tcp::acceptor> acceptor_;
   std::vector<std::thread> threads_;
+  ByteBudget budget_{options_.body_budget};
+  std::thread upkeep_;
   std::size_t room_ = 0;
   std::uint16_t port_ = 0;
   Mutex mutex_;
+  CondVar stopped_;
+  bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::shared_ptr<TlsContext> tls_ TERTULIA_GUARDED_BY(mutex_);
 };
 
@@ -130,8 +140,13 @@ void HttpServer::Impl::begin() {
   for (const auto& loop : loops_) loop->begin();
   asio::co_spawn(loops_.front()->io(), accept(), asio::detached);
   for (const auto& loop : loops_) {
-    threads_.emplace_back([loop] { loop->io().run(); });
+    // What is thrown ends what it was thrown by, not the loop.
+    threads_.emplace_back([loop] {
+      while (!run_safely("a loop of the server", [&loop] { loop->io().run(); })) {
+      }
+    });
   }
+  upkeep_ = std::thread([this] { give_memory_back(); });
 }
 
 Task<void> HttpServer::Impl::accept() {
@@ -145,9 +160,13 @@ Task<void> HttpServer::Impl::accept() {
       const std::shared_ptr<Loop>& loop = loops_[next++ % loops_.size()];
       Socket socket = co_await acceptor_->async_accept(loop->io(), asio::redirect_error(use_task, failed));
       if (!failed) {
-        welcome(loop, std::move(socket));
-        accept_waiting(next);
-        continue;
+        // Without memory for it, this one is closed, and others are accepted.
+        const bool welcomed = run_safely("the welcome of a connection", [&] {
+          welcome(loop, std::move(socket));
+          accept_waiting(next);
+        });
+        if (welcomed) continue;
+        failed = asio::error::no_memory;
       }
     }
     if (failed == asio::error::operation_aborted) co_return;
@@ -179,11 +198,24 @@ void HttpServer::Impl::welcome(const std::shared_ptr<Loop>& loop, Socket socket)
   asio::post(loop->io(), [this, loop, shared, tls_context] {
     auto transport =
         tls_context ? tls_context->transport(std::move(*shared)) : plain_transport(std::move(*shared));
-    auto connection =
-        std::make_shared<Connection>(loop, std::move(transport), service_, options_.head, options_.times);
+    auto connection = std::make_shared<Connection>(loop, std::move(transport), service_, options_.head,
+                                                   options_.times, budget_);
     if (loop->draining()) return;
     asio::co_spawn(loop->io(), [connection]() -> Task<void> { co_await connection->run(); }, asio::detached);
   });
+}
+
+// What bodies have taken goes back to the system: the heap would keep it for ever.
+void HttpServer::Impl::give_memory_back() {
+  MutexLock lock(mutex_);
+  std::uint64_t given = 0;
+  while (!stopping_) {
+    stopped_.wait_until(mutex_, CondVar::now() + kTrimEvery);
+    given += budget_.given();
+    if (given < kTrimBytes || budget_.used() > 0) continue;
+    given = 0;
+    ::malloc_trim(0);
+  }
 }
 
 void HttpServer::Impl::close_acceptor() {
@@ -220,6 +252,12 @@ void HttpServer::Impl::stop() {
   for (const auto& loop : loops_) loop->io().stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  upkeep_.join();
   for (const auto& loop : loops_) loop->close_inbox();
 }
 

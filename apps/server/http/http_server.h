@@ -25,6 +25,8 @@ struct HttpOptions {
   // Connections beyond these wait to be accepted. 0: what the limit of open files leaves room for.
   std::size_t connections = 0;
   HeadLimits head{};
+  // What the bodies of all requests that are read and handled may come to. Those beyond it are refused.
+  std::uint64_t body_budget = std::uint64_t{1} << 30;
   ConnectionTimes times{};
   std::string tls_certificate{};
   std::string tls_key{};

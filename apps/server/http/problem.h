@@ -34,6 +34,7 @@ namespace tertulia::server {
   X(kUpgradeRequired, "upgrade_required", 426)            \
   X(kHeadersTooLarge, "headers_too_large", 431)           \
   X(kInternal, "internal", 500)                           \
+  X(kTooManyBytes, "too_many_bytes", 503)                 \
   X(kTooManyStreams, "too_many_streams", 503)             \
   X(kShuttingDown, "shutting_down", 503)                  \
   X(kUnsupportedVersion, "unsupported_version", 505)

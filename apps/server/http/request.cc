@@ -47,11 +47,15 @@ std::size_t Request::count(std::string_view name) const {
       fields.begin(), fields.end(), [&](const Field& field) { return equal_but_case(field.name, name); }));
 }
 
+constexpr std::size_t kKeptBodyBytes = 64U << 10U;
+
 void Request::clear() {
   // What comes next may be no request, and is not refused as if it had the method of this one.
   method = Method::kOther;
   version = 11;
   fields.clear();
+  // A long one leaves no memory behind with a connection that may never need it again.
+  if (body.capacity() > kKeptBodyBytes) body = std::string();
   body.clear();
   target = path = query = {};
 }

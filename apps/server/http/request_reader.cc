@@ -254,6 +254,8 @@ const Problem& RequestReader::problem() const {
 
 bool RequestReader::keep_alive() const { return parser_->keep_alive(); }
 
+std::uint64_t RequestReader::length() const { return parser_->framing.length; }
+
 bool RequestReader::has_body() const { return parser_->framing.chunked || parser_->framing.length > 0; }
 
 }  // namespace tertulia::server

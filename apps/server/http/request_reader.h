@@ -51,6 +51,8 @@ class RequestReader {
   const Problem& problem() const;
   bool keep_alive() const;
   bool has_body() const;
+  // As the head says; 0 if it does not.
+  std::uint64_t length() const;
 
  private:
   class Parser;

@@ -32,6 +32,8 @@ class Exchange {
   virtual std::optional<Reply> admit(const Request& request) = 0;
   // How long the body may be.
   virtual std::uint64_t body_limit() const = 0;
+  // How many bytes of memory one of the body may come to while it is handled.
+  virtual std::uint64_t body_weight() const { return 2; }
   // Everything is there. The answer, if it needs no waiting; nothing: answer() is asked next.
   virtual std::optional<Reply> answer_now(Request& request) = 0;
   // Calls `done` once, from any thread, perhaps before it returns; `request` lives until

@@ -10,14 +10,16 @@ namespace tertulia {
 // Inside of a catch block: tells the log what `who` has thrown.
 void log_thrown(std::string_view who) noexcept;
 
-// Does `work`; what it throws is logged as thrown by `who`, and that is all that comes of it. Whoever waits
-// for an answer must be given one by `work` itself.
+// Does `work`; false if it has thrown, which is logged as thrown by `who`, and that is all that comes of it.
+// Whoever waits for an answer must be given one by `work` itself.
 template <class Work>
-void run_safely(std::string_view who, Work&& work) noexcept {
+bool run_safely(std::string_view who, Work&& work) noexcept {
   try {
     std::forward<Work>(work)();
+    return true;
   } catch (...) {
     log_thrown(who);
+    return false;
   }
 }
 
