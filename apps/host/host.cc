@@ -221,6 +221,7 @@ Result<std::shared_ptr<AgentDefinition>> Host::make_agent(const AgentPlan& plan)
                                   : add_tool(*definition->tools, tool, config_, *options_.env);
     if (!added) return std::move(added).error().in(where);
   }
+  made_.push_back(definition);
   return definition;
 }
 
@@ -245,8 +246,42 @@ std::vector<std::string> Host::agents() const {
 
 std::map<std::string, McpStatus> Host::mcp() const { return mcp_->statuses(); }
 
+namespace {
+
+// A rule for a tool of a server that is there and has none of this name. Servers that are missing are told of
+// by themselves.
+void add_idle_rules(const AgentDefinition& agent, const std::map<std::string, McpStatus>& servers,
+                    std::vector<std::string>& warnings) {
+  const ToolSetPtr tools = agent.tools->snapshot();
+  std::vector<std::string> names;
+  for (const ToolEntry& entry : tools->entries()) names.push_back(entry.name());
+  for (const PermissionRule& rule : agent.permissions->rules) {
+    if (tools->find(rule.tool) != nullptr) continue;
+    const bool missed = std::ranges::any_of(servers, [&](const auto& server) {
+      return rule.tool.starts_with(server.first + "__") && server.second.state == McpState::kReady;
+    });
+    if (!missed) continue;
+    warnings.push_back("agent '" + agent.spec.id.text() + "' has no tool '" + rule.tool + "'" +
+                       did_you_mean(rule.tool, names) + ": its rule in permissions.tools never holds");
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> Host::warnings() const {
   std::vector<std::string> all = mcp_->warnings();
+  const std::map<std::string, McpStatus> servers = mcp_->statuses();
+  bool programs = false;
+  for (const AgentDefinitionPtr& agent : made_) {
+    add_idle_rules(*agent, servers, all);
+    programs = programs || agent->tools->snapshot()->find("run_program") != nullptr;
+  }
+  if (programs && !confinement_report().complete()) {
+    all.push_back(
+        "programs of models are not shut off as they should be, and "
+        "tools.process.require_confinement allows that:\n" +
+        confinement_report().text());
+  }
   for (const auto& [name, agent] : agents_) {
     if (!agent) all.push_back(agent.error().message());
   }

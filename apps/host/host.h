@@ -114,6 +114,8 @@ class Host {
   // Outlives the engine, whose turns use its tools.
   std::unique_ptr<McpPool> mcp_;
   std::map<std::string, Result<AgentDefinitionPtr>, std::less<>> agents_;
+  // Every agent that was made, those that workflows declare among them: whose rules must fit its tools.
+  std::vector<AgentDefinitionPtr> made_;
   std::shared_ptr<Embedder> embedder_;
   std::shared_ptr<SemanticMemory> semantic_;
   std::shared_ptr<Memory> memory_;

@@ -1,6 +1,7 @@
 #include "host_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -70,6 +71,17 @@ ConfigNode node_of(const Json& json, const std::string& origin) {
   }
   return node;
 }
+
+}  // namespace
+
+std::span<const std::string_view> builtin_tool_names() {
+  static constexpr std::array<std::string_view, 12> kNames{
+      "calculator", "clock",     "end_conversation", "http_fetch",   "http_post",     "list_files",
+      "plan",       "read_file", "run_program",      "search_files", "search_memory", "write_file"};
+  return kNames;
+}
+
+namespace {
 
 class Planner {
  public:
@@ -232,9 +244,25 @@ class Planner {
         problem(node, prefix + printable(tool, kShownBytes), permission.error().message());
         continue;
       }
+      if (!may_be_tool(tool)) {
+        const std::vector<std::string> known(builtin_tool_names().begin(), builtin_tool_names().end());
+        problem(node, prefix + printable(tool, kShownBytes),
+                "there is no tool of this name" + did_you_mean(tool, known) +
+                    ", so the rule would never hold; tools of MCP servers are called SERVER__TOOL");
+        continue;
+      }
       std::erase_if(plan.permissions.rules, [&](const PermissionRule& rule) { return rule.tool == tool; });
       plan.permissions.rules.push_back({.tool = tool, .permission = *permission});
     }
+  }
+
+  // A rule for one of our tools that this agent lacks does no harm. What a server offers is known once it is
+  // connected (Host::warnings), and handing over is a tool of workflows.
+  bool may_be_tool(const std::string& name) const {
+    if (std::ranges::find(builtin_tool_names(), name) != builtin_tool_names().end()) return true;
+    return name.starts_with("handoff_to_") || std::ranges::any_of(plan_.mcp, [&](const auto& server) {
+             return name.starts_with(server.first + "__");
+           });
   }
 
   void check_agent(AgentPlan& plan, const std::string& prefix, const ConfigNode& node) {

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tertulia/base/config.h"
@@ -31,6 +33,9 @@ struct HostPlan {
   std::map<std::string, McpConfig> mcp;
   std::map<std::string, WorkflowSource> workflows;
 };
+
+// The names by which a model calls our own tools, whoever may use them.
+std::span<const std::string_view> builtin_tool_names();
 
 // kBadConfig with every problem, each with its place, its key and the nearest known name.
 Result<HostPlan> plan_host(const Config& config, const Environment& environment, Env& env = real_env());

@@ -27,8 +27,9 @@ void add_tool_settings(Settings& settings) {
   settings.add(Setting::boolean("tools.process.network", false, "Programs may use the network."));
   settings.add(Setting::duration("tools.process.time", ProcessLimits{}.time, std::chrono::seconds(1),
                                  std::chrono::hours(24), "How long one may run."));
-  settings.add(Setting::boolean("tools.process.require_confinement", false,
-                                "Refuses to begin where the system cannot shut programs off."));
+  settings.add(Setting::boolean("tools.process.require_confinement", true,
+                                "Agents that have `process` are refused where the system cannot shut "
+                                "programs off; false: programs run there all the same."));
 }
 
 std::string type_text(const Setting& setting) {

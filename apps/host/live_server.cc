@@ -1,6 +1,7 @@
 #include "live_server.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -19,15 +20,36 @@ constexpr std::chrono::milliseconds kLookEvery{50};
 constexpr std::uint64_t kMostOfReason = 64U << 10U;
 
 Path ask_path(const Path& directory) { return directory / "backup.ask"; }
-Path copy_path(const Path& directory, const std::string& id) { return directory / ("backup-" + id); }
-Path failed_path(const Path& directory, const std::string& id) {
-  return directory / ("backup-" + id + ".failed");
+
+constexpr std::string_view kBegin = ".backup-";
+constexpr std::string_view kTaken = ".taken";
+constexpr std::string_view kCopy = ".copy";
+constexpr std::string_view kFailed = ".failed";
+
+Path path_of(const Path& directory, const std::string& id, std::string_view end) {
+  return directory / (std::string(kBegin) + id + std::string(end));
+}
+
+// Whether path_of gives such a name.
+bool is_ours(std::string_view name) {
+  if (name == "backup.ask") return true;
+  if (!name.starts_with(kBegin)) return false;
+  const std::string_view rest = name.substr(kBegin.size());
+  return std::ranges::any_of(std::array{kTaken, kCopy, kFailed}, [&](std::string_view end) {
+    return rest.ends_with(end) && Uuid::parse(rest.substr(0, rest.size() - end.size()));
+  });
 }
 
 Error read_reason(const std::string& text) {
   const std::size_t line = std::min(text.find('\n'), text.size());
-  return {error_code_named(text.substr(0, line)).value_or(ErrorCode::kStorageIo),
-          text.substr(std::min(line + 1, text.size()))};
+  const std::optional<ErrorCode> code = error_code_named(text.substr(0, line));
+  if (!code) {
+    return {
+        ErrorCode::kStorageIo,
+        "the server could make no copy, and could not write down why: see its log, and whether its disk is "
+        "full"};
+  }
+  return {*code, text.substr(std::min(line + 1, text.size()))};
 }
 
 Result<void> make_copy(SqliteStore* store, const Path& copy) {
@@ -46,20 +68,44 @@ Result<std::unique_ptr<FileLock>> note_serving(FileSystem& files, const Path& di
   // Whoever asked the server before has gone.
   TERTULIA_TRY_AS(const std::vector<std::string> names, files.list(directory));
   for (const std::string& name : names) {
-    if (name == "backup.ask" || name.starts_with("backup-")) (void)files.remove(directory / name);
+    if (!is_ours(name)) continue;
+    const Result<void> removed = files.remove(directory / name);
+    const Log log = Log().component("backup");
+    if (removed) {
+      log.info("removed what was left of a copy that nobody waits for", {{"file", name}});
+    } else {
+      log.warn("what is left of a copy cannot be removed",
+               {{"file", name}, {"reason", removed.error().message()}});
+    }
   }
   return lock;
 }
 
 void answer_backup(Env& env, const Path& directory, SqliteStore* store) {
-  const Result<std::string> asked = read_file(env.files(), ask_path(directory), 64);
-  const Result<Uuid> id = asked ? Uuid::parse(*asked) : Result<Uuid>(asked.error());
-  if (!id || !env.files().remove(ask_path(directory))) return;
-  const Result<void> copied = make_copy(store, copy_path(directory, id->text()));
-  if (copied) return;
+  FileSystem& files = env.files();
+  const Log log = Log().component("backup");
+  const Result<std::string> asked = read_file(files, ask_path(directory), 64);
+  const Result<Uuid> parsed = asked ? Uuid::parse(*asked) : Result<Uuid>(asked.error());
+  if (!parsed)
+    return log.error("nothing that can be read asks for a copy", {{"reason", parsed.error().message()}});
+  const std::string id = parsed->text();
+  const Path taken = path_of(directory, id, kTaken);
+  Result<void> copied = files.rename(ask_path(directory), taken);
+  if (copied) copied = make_copy(store, path_of(directory, id, kCopy));
+  if (copied) {
+    if (const Result<void> removed = files.remove(taken); !removed) {
+      log.warn("what asked for a copy cannot be removed", {{"reason", removed.error().message()}});
+    }
+    return;
+  }
+  log.error("a copy could not be made", {{"reason", copied.error().message()}});
   const std::string reason = std::string(name_of(copied.error().code())) + "\n" + copied.error().message();
-  if (!write_file_atomically(env.files(), failed_path(directory, id->text()), reason)) {
-    Log().component("backup").error("a copy could not be made", {{"reason", copied.error().message()}});
+  const Path failed = path_of(directory, id, kFailed);
+  // A name can be changed where nothing can be written; what asked goes away in either case.
+  const Result<void> told = write_file_atomically(files, failed, reason);
+  const Result<void> ended = told ? files.remove(taken) : files.rename(taken, failed);
+  if (!ended) {
+    log.error("whoever asked for it cannot be told", {{"reason", ended.error().message()}});
   }
 }
 
@@ -74,7 +120,25 @@ std::optional<LiveServer> find_live_server(FileSystem& files, const Path& direct
   return LiveServer{static_cast<pid_t>(std::get<std::int64_t>(*process)), std::get<std::string>(*note)};
 }
 
-Result<Path> ask_for_backup(Env& env, const Path& directory, const LiveServer& server) {
+namespace {
+
+// What has become of what was asked; none if the server works on it.
+std::optional<Result<Path>> look_for_copy(FileSystem& files, const Path& directory, const std::string& id) {
+  const Path copy = path_of(directory, id, kCopy);
+  const Path failed = path_of(directory, id, kFailed);
+  if (files.info(copy)) return copy;
+  if (const Result<std::string> reason = read_file(files, failed, kMostOfReason)) {
+    // The server that starts next removes what stays behind.
+    (void)files.remove(failed);
+    return read_reason(*reason);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Path> ask_for_backup(Env& env, const Path& directory, const LiveServer& server,
+                            std::chrono::milliseconds patience) {
   FileSystem& files = env.files();
   // One after the other.
   TERTULIA_TRY_AS(const std::unique_ptr<FileLock> turn,
@@ -82,21 +146,33 @@ Result<Path> ask_for_backup(Env& env, const Path& directory, const LiveServer& s
   const std::string id = UuidMaker(env.clock(), env.random()).make().text();
   TERTULIA_TRY(write_file_atomically(files, ask_path(directory), id));
   if (::kill(server.process, SIGUSR1) != 0) {
+    // The server that starts next removes what stays behind, here and below.
     (void)files.remove(ask_path(directory));
     return Error(ErrorCode::kNotPermitted, "process " + std::to_string(server.process) +
                                                " serves this data and is somebody else's; ask as its user");
   }
-  while (!files.info(copy_path(directory, id))) {
-    if (const Result<std::string> reason = read_file(files, failed_path(directory, id), kMostOfReason)) {
-      (void)files.remove(failed_path(directory, id));
-      return read_reason(*reason);
-    }
+  const Time until = env.clock().now() + patience;
+  while (true) {
+    const bool waits = bool(files.info(ask_path(directory)));
+    const bool works = bool(files.info(path_of(directory, id, kTaken)));
+    // Looked for last: what is neither waiting nor worked on has ended before.
+    if (auto ended = look_for_copy(files, directory, id)) return *std::move(ended);
     if (!find_live_server(files, directory)) {
       return Error(ErrorCode::kClosed, "the server ended before the copy was made; try again");
     }
+    if (waits && !works && env.clock().now() >= until) {
+      (void)files.remove(ask_path(directory));
+      return Error(ErrorCode::kDeadlineExceeded, "process " + std::to_string(server.process) +
+                                                     " was asked for a copy and has not begun after " +
+                                                     std::to_string(patience.count() / 1000) +
+                                                     " s; see the server's log");
+    }
+    if (!waits && !works) {
+      if (auto ended = look_for_copy(files, directory, id)) return *std::move(ended);
+      return Error(ErrorCode::kStorageIo, "the server gave the copy up; see the server's log");
+    }
     std::this_thread::sleep_for(kLookEvery);
   }
-  return copy_path(directory, id);
 }
 
 }  // namespace tertulia

@@ -3,9 +3,13 @@
 //
 //   serving.lock       held while it serves; the note says where
 //   backup.ask         the id of a copy that is wanted: the server is told by SIGUSR1
-//   backup-ID          the copy, when it is whole; or backup-ID.failed, which says why there is none
+//   .backup-ID.taken   the same, once the server works on it
+//   .backup-ID.copy    the copy, when it is whole; or .backup-ID.failed, which says why there is none
+//
+// ID is a UUID, so that nobody's own file is taken for one of these.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +40,8 @@ void answer_backup(Env& env, const Path& directory, SqliteStore* store);
 std::optional<LiveServer> find_live_server(FileSystem& files, const Path& directory);
 // Has the server write a copy of all conversations, and gives the file, which is the caller's. Blocks until
 // it is whole. kNotPermitted if the process is somebody else's; kLocked if another one asks; kClosed if it
-// ended meanwhile; or why it made none.
-Result<Path> ask_for_backup(Env& env, const Path& directory, const LiveServer& server);
+// ended meanwhile; kDeadlineExceeded if it has not begun after `patience`; or why it made none.
+Result<Path> ask_for_backup(Env& env, const Path& directory, const LiveServer& server,
+                            std::chrono::milliseconds patience = std::chrono::seconds(30));
 
 }  // namespace tertulia

@@ -190,8 +190,17 @@ void Server::Parts::recover_turns() {
   for (const InterruptedTurn& turn : *interrupted) {
     left.insert(turn.turn.text());
     const Result<AgentDefinitionPtr> found = services.agents.find(turn.agent.text());
-    // One with tools of a client goes on when the client comes back.
-    if (!found) continue;
+    if (!found) {
+      // One with tools of a client ("agent~hash") goes on when the client comes back.
+      if (turn.agent.text().find('~') == std::string::npos) {
+        services.log.warn("an interrupted turn stays so: its agent cannot be had",
+                          {{"session", turn.key.session},
+                           {"turn", turn.turn},
+                           {"agent", turn.agent},
+                           {"reason", found.error().message()}});
+      }
+      continue;
+    }
     const std::string payer = payers.payer_of(turn.turn.text());
     const AgentDefinitionPtr agent =
         payer.empty() ? *found : metered(*found, {spending, keys, payers}, payer);

@@ -1,6 +1,6 @@
 // backup.mjs PROGRAM: a copy of everything while a server works on it, and what doctor says of such data.
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { check, equal, folder, program, run, Server, tertulia, test, until } from '../api/support.mjs';
 
@@ -29,7 +29,7 @@ test('A server is copied while it works, and the copy is whole', async () => {
   await work;
   equal([copied.status, copied.text], [0, `Wrote the backup ${target}.\n`]);
   const before = await messages(server, 's');
-  equal(readdirSync(server.data).filter((name) => name.startsWith('backup-') || name === 'backup.ask'), []);
+  equal(readdirSync(server.data).filter((name) => /^\.?backup[-.]/.test(name) && name !== 'backup.lock'), []);
   equal((await beside('--data', server.data, 'backup', target)).status, 1);
   await server.stop();
 
@@ -40,6 +40,14 @@ test('A server is copied while it works, and the copy is whole', async () => {
   const again = await Server.start({ data: restored });
   equal(await messages(again, 's'), before);
   await again.stop();
+});
+
+test('What a person has put into the data directory is there after a start', async () => {
+  const data = folder();
+  tertulia(data, 'keys', 'create');
+  writeFileSync(join(data, 'backup-monday.db'), 'mine');
+  await (await Server.start({ data })).stop();
+  equal(readFileSync(join(data, 'backup-monday.db'), 'utf8'), 'mine');
 });
 
 test('One that uses JSON files says that it must stop', async () => {

@@ -12,6 +12,7 @@
 #include "context_bar.h"
 #include "follow_run.h"
 #include "history.h"
+#include "kept_log.h"
 #include "line_editor.h"
 #include "live_screen.h"
 #include "markdown.h"
@@ -45,6 +46,7 @@ class ChatLoop {
     TERTULIA_TRY(offer_resume());
     bool warned = false;
     while (true) {
+      for (const std::string& line : KeptLog::instance().take()) dim(line);
       status_line();
       const LineEditor::Input input = editor_.read();
       if (input.end == LineEditor::End::kLeft) return {};

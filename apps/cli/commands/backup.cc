@@ -1,4 +1,6 @@
 // tertulia backup and restore: a copy of the whole data directory.
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -76,8 +78,22 @@ Result<void> back_up_served(const Path& directory, const LiveServer& server, con
   return {};
 }
 
+// What stands there belongs to the store: it would be copied into itself, and its owner tidies up there.
+bool is_within(const Path& path, const Path& directory) {
+  std::error_code problem;
+  const Path inner = std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem);
+  const Path outer = std::filesystem::weakly_canonical(std::filesystem::absolute(directory), problem);
+  return std::ranges::mismatch(outer, inner).in1 == outer.end();
+}
+
 Result<void> back_up(const std::string& target, const Context& context) {
   FileSystem& files = real_env().files();
+  TERTULIA_TRY_AS(const Config settings, load_settings(context.config_flag, context.data_flag));
+  if (is_within(target, settings.path("data"))) {
+    return Error(ErrorCode::kNotPermitted, "'" + target + "' is inside the data directory '" +
+                                               settings.path("data").string() +
+                                               "', which it is a copy of; choose a place outside");
+  }
   if (files.info(target)) {
     return Error(
         ErrorCode::kAlreadyExists,
@@ -85,8 +101,7 @@ Result<void> back_up(const std::string& target, const Context& context) {
   }
   Result<OpenStore> opened = open_store(context, Need::kExisting);
   if (!opened && opened.error().code() == ErrorCode::kLocked) {
-    TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
-    const Path directory = config.path("data");
+    const Path directory = settings.path("data");
     if (const auto server = find_live_server(files, directory)) {
       return back_up_served(directory, *server, target, context);
     }

@@ -13,6 +13,7 @@
 
 #include "chat/chat_loop.h"
 #include "chat/follow_run.h"
+#include "chat/kept_log.h"
 #include "chat/talk.h"
 #include "commands.h"
 #include "host/model_choices.h"
@@ -58,11 +59,21 @@ Result<std::string> check_text(std::string text) {
   return text;
 }
 
-// What is drawn on a screen must not be written over, and what matters is told by the chat itself.
-void quieten_log(const Context& context) {
-  const bool screen = !context.out.json && ::isatty(STDERR_FILENO) == 1;
-  Log().set_level(screen ? LogLevel::kOff : LogLevel::kError);
-}
+// What is drawn on a screen must not be written over: what is logged is kept, and told between turns and at
+// the end.
+class LogBetweenTurns {
+ public:
+  explicit LogBetweenTurns(const Context& context) {
+    if (context.out.json || ::isatty(STDERR_FILENO) != 1) return;
+    // The log never owns it.
+    Log().set_sink(std::shared_ptr<LogSink>(std::shared_ptr<void>(), &KeptLog::instance()));
+  }
+  ~LogBetweenTurns() {
+    for (const std::string& line : KeptLog::instance().take()) std::cerr << "tertulia: " << line << "\n";
+  }
+  LogBetweenTurns(const LogBetweenTurns&) = delete;
+  LogBetweenTurns& operator=(const LogBetweenTurns&) = delete;
+};
 
 // Under which name one can come back, where the program has chosen it.
 void tell_session(const Talk& talk, const ChatOptions& options, const Context& context) {
@@ -109,7 +120,7 @@ Result<void> run_chat(const ChatOptions& options, const Context& context) {
                   key_of(context, options.session.empty() ? new_session_name() : options.session));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   catch_interrupts();
-  quieten_log(context);
+  const LogBetweenTurns log(context);
   const bool person = !context.out.json && options.message.empty() && !options.resume &&
                       ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   // A single message from a terminal can be asked about, too.
@@ -164,7 +175,7 @@ Result<void> run_resume(const ResumeOptions& options, const Context& context) {
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
   catch_interrupts();
-  quieten_log(context);
+  const LogBetweenTurns log(context);
   TERTULIA_TRY_AS(const std::unique_ptr<Host> host,
                   Host::open(config, {.need = Need::kExisting, .recover = false}));
   for (const std::string& warning : host->warnings()) std::cerr << "tertulia: " << warning << "\n";

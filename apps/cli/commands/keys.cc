@@ -75,6 +75,11 @@ Result<void> create_key(const CreateOptions& options, const Context& context) {
   TERTULIA_TRY_AS(draft.models, models_of(options.models, config));
   if (!options.money_per_day.empty()) {
     TERTULIA_TRY_AS(draft.money_per_day, server::parse_money(options.money_per_day));
+    if (draft.money_per_day > 0 && config.strings("server.prices").empty()) {
+      return Error(ErrorCode::kBadConfig,
+                   "without prices a limit of money would never be reached: give the models theirs in "
+                   "server.prices first, for example [\"gpt-4o=2.50/10.00\"]");
+    }
   }
   if (!options.expires_in.empty()) {
     TERTULIA_TRY_AS(const Duration life, parse_duration(options.expires_in));
@@ -145,7 +150,9 @@ void write_limits(JsonWriter& out, const server::ApiKey& key, const server::Used
 Result<void> list_keys(const Context& context) {
   TERTULIA_TRY_AS(const Path directory, data_of(context));
   TERTULIA_TRY_AS(const std::vector<server::ApiKey> keys, server::read_keys(real_env().files(), directory));
-  std::unordered_map<std::string, server::Used> spent = server::read_spending(real_env(), directory);
+  Result<std::unordered_map<std::string, server::Used>> read = server::read_spending(real_env(), directory);
+  std::unordered_map<std::string, server::Used> spent;
+  if (read) spent = *std::move(read);
   const Time now = real_env().clock().now();
   for (const server::ApiKey& key : keys) {
     const std::string user = key.user ? key.user->text() : "*";
@@ -165,6 +172,8 @@ Result<void> list_keys(const Context& context) {
                        "  " + key.name + limits_text(key, spent[key.id]));
     }
   }
+  // The keys are told all the same; what they have used is not known.
+  if (!read) return std::move(read).error().in("what keys have used today is not known");
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "commands.h"
 #include "host/host.h"
+#include "host/host_plan.h"
 #include "host/live_server.h"
 #include "server.h"
 #include "settings.h"
@@ -47,10 +49,13 @@ Result<Config> load_serve_settings(const Context& context, const ServeOptions& o
   return load_settings(context.config_flag, context.data_flag, std::move(flags));
 }
 
+// The library's own log, so that what engine, memory and workflows say comes out of the same place.
 Log log_of(const Config& config) {
   const LogFormat format = config.string("log.format") == "json" ? LogFormat::kJson : LogFormat::kHuman;
-  return {make_log_sink(stderr, format), real_env().clock(),
-          log_level_named(config.string("log.level")).value_or(LogLevel::kInfo)};
+  Log log;
+  log.set_sink(make_log_sink(stderr, format));
+  log.set_level(log_level_named(config.string("log.level")).value_or(LogLevel::kInfo));
+  return log;
 }
 
 std::string url_of(const Config& config, const server::Server& server) {
@@ -73,6 +78,20 @@ void say_where(const Context& context, const std::string& url) {
                    "'{\"message\":\"Hello\"}'");
 }
 
+// Of models, agents, servers and workflows: what is new, gone or has another value.
+std::vector<std::string> changed_tables(const Config& before, const Config& now) {
+  std::map<std::string, std::string> left;
+  for (const ExplainedSetting& row : explain_tables(before)) left[row.key] = row.value;
+  std::vector<std::string> changed;
+  for (const ExplainedSetting& row : explain_tables(now)) {
+    const auto old = left.find(row.key);
+    if (old == left.end() || old->second != row.value) changed.push_back(row.key);
+    if (old != left.end()) left.erase(old);
+  }
+  for (const auto& [key, value] : left) changed.push_back(key);
+  return changed;
+}
+
 // Takes over what the configuration says by now, as far as that can change while the server runs.
 void renew(const Config& before, const Result<Config>& now, server::Server& server, const Log& log) {
   const Result<void> renewed = now ? server.reload(server::server_options(*now)) : Result<void>(now.error());
@@ -84,6 +103,9 @@ void renew(const Config& before, const Result<Config>& now, server::Server& serv
     const std::string& key = current[i].key;
     const bool waits = std::ranges::find(taken_over, key) == taken_over.end();
     if (waits && old[i].value != current[i].value) log.warn("a setting waits for a restart", {{"key", key}});
+  }
+  for (const std::string& key : changed_tables(before, *now)) {
+    log.warn("a setting waits for a restart", {{"key", key}});
   }
   log.info("the configuration, the keys and the certificate were read again");
 }

@@ -389,6 +389,10 @@ TEST_F(HostTest, AProblemNamesItsPlaceItsKeyAndTheNearestKnownWord) {
               HasSubstr("a number from 0 to 1"));
   EXPECT_THAT(problems("[agents.helper]\nmemory = { shared = [\"a/b\"] }\n"),
               HasSubstr("agents.helper.memory.shared: "));
+  EXPECT_THAT(
+      problems("[agents.helper]\ntools = [\"files\"]\npermissions = { tools = { write_fil = \"deny\" } }\n"),
+      HasSubstr("agents.helper.permissions.tools.write_fil: there is no tool of this name (did you mean "
+                "'write_file'?)"));
   EXPECT_THAT(problems("[agents.helper]\npermissions = { tools = { pay = \"maybe\" } }\n"),
               HasSubstr("agents.helper.permissions.tools.pay: must be one of ask, allow, deny"));
   EXPECT_THAT(problems("[agents.\"no good\"]\n"), HasSubstr("agents.no good"));
@@ -475,6 +479,28 @@ TEST_F(HostTest, AServerThatTwoAgentsUseRunsOnce) {
   EXPECT_EQ(host->mcp().at("small").tools, 2U);
   EXPECT_EQ(host->agent("a").value()->tools->snapshot()->find("small__one")->tool,
             host->agent("b").value()->tools->snapshot()->find("small__one")->tool);
+}
+
+TEST_F(HostTest, ARuleForAToolThatAServerDoesNotOfferIsToldOf) {
+  std::ofstream(directory_ / "server.cjs") << kServer;
+  const auto host =
+      open("[mcp.small]\ncommand = \"node\"\nargs = [\"" + (directory_ / "server.cjs").string() +
+           "\"]\n[agents.a]\ntools = [\"mcp.small\"]\n"
+           "permissions = { tools = { small__on = \"deny\", small__two = \"allow\" } }\n");
+  EXPECT_THAT(host->warnings(),
+              ElementsAre("agent 'a' has no tool 'small__on' (did you mean 'small__one'?): its rule in "
+                          "permissions.tools never holds"));
+}
+
+TEST_F(HostTest, TheNamesOfBuiltInToolsAreThoseThatAgentsHave) {
+  std::filesystem::create_directory(directory_ / "root");
+  const std::string root = (directory_ / "root").string();
+  const auto host = open("tools.files.root = \"" + root + "\"\ntools.process.root = \"" + root +
+                         "\"\ntools.process.shell = true\ntools.process.require_confinement = false\n"
+                         "[agents.all]\nmiddleware = { plan = true }\n"
+                         "tools = [\"calculator\", \"clock\", \"end_conversation\", \"memory\", \"fetch\", "
+                         "\"post\", \"files\", \"process\"]\n");
+  EXPECT_THAT(tools_of(*host, "all"), testing::UnorderedElementsAreArray(builtin_tool_names()));
 }
 
 TEST_F(HostTest, OnlyTheNamedAgentIsMade) {

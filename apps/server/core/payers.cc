@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/put_aside.h"
+
 namespace tertulia::server {
 namespace {
 
@@ -20,15 +22,28 @@ Payers::Payers(Env& env, const Path& directory, Log log)
   MutexLock lock(mutex_);
   const Result<std::string> text = read_file(env_.files(), path_, kMostBytes);
   if (!text) {
-    if (text.error().code() != ErrorCode::kNotFound) log_.warn("payers.txt cannot be read: turns go on free");
+    if (text.error().code() == ErrorCode::kNotFound) return;
+    const Result<Path> aside = put_aside(env_, path_);
+    log_.error("payers.txt cannot be read: turns that a crash has left go on at nobody's expense",
+               {{"reason", text.error().message()},
+                {"kept_as", aside ? aside->string() : "payers.txt: " + aside.error().message()}});
     return;
   }
   std::string_view rest = *text;
+  std::size_t unread = 0;
   for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
     const std::string_view line = rest.substr(0, end);
     const std::size_t space = line.find(' ');
-    if (space != std::string_view::npos) payers_.emplace(line.substr(0, space), line.substr(space + 1));
+    if (space != std::string_view::npos) {
+      payers_.emplace(line.substr(0, space), line.substr(space + 1));
+    } else {
+      ++unread;
+    }
     rest.remove_prefix(end + 1);
+  }
+  if (unread > 0) {
+    log_.error("lines of payers.txt cannot be read: their turns go on at nobody's expense",
+               {{"lines", unread}});
   }
   // A line that the end of the process has cut.
   if (!rest.empty()) write_all();

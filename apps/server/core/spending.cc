@@ -12,6 +12,7 @@
 #include "tertulia/text/stream_counter.h"
 #include "tertulia/text/tokenizer.h"
 
+#include "core/put_aside.h"
 #include "host/iso_time.h"
 
 namespace tertulia::server {
@@ -32,12 +33,13 @@ Result<std::unordered_map<std::string, Used>> read_used(Env& env, const Path& di
   TERTULIA_TRY_AS(const Json form, parse_json(text, {.values = 10'000'000}));
   JsonReader in(form, "spending.json");
   std::unordered_map<std::string, Used> all;
-  const std::int64_t day = in.int_or("day", 0, 0, INT64_MAX);
+  const std::int64_t day = in.required_int("day", 0, INT64_MAX);
   for (const auto& [key, one] : in.object_or_empty("keys")) {
     JsonReader fields(one, "spending.json");
-    const Used used{.tokens = static_cast<std::uint64_t>(fields.int_or("tokens", 0, 0, INT64_MAX)),
-                    .money = static_cast<std::uint64_t>(fields.int_or("money", 0, 0, INT64_MAX))};
-    if (day == today && fields.finish()) all[key] = used;
+    const Used used{.tokens = static_cast<std::uint64_t>(fields.required_int("tokens", 0, INT64_MAX)),
+                    .money = static_cast<std::uint64_t>(fields.required_int("money", 0, INT64_MAX))};
+    TERTULIA_TRY(fields.finish());
+    if (day == today) all[key] = used;
   }
   TERTULIA_TRY(in.finish());
   return all;
@@ -95,6 +97,10 @@ class MeteredModel final : public LanguageModel {
     // The name that has a price: what was asked for may be a name of the configuration.
     const ModelInfo known = inner_->info(call.request.model);
     const std::string& model = known.name;
+    if (key) {
+      if (const Result<void> priced = spending_.check_price(*key, model); !priced)
+        return done(priced.error());
+    }
     const auto answer = key ? watched(*key, known, call) : nullptr;
     const std::uint64_t input = number(call.request.view.tokens());
     inner_->respond(std::move(call), [this, key, model, answer, input,
@@ -153,9 +159,10 @@ Result<std::uint64_t> parse_money(std::string_view text) {
   return units * kMillion + parts;
 }
 
-std::unordered_map<std::string, Used> read_spending(Env& env, const Path& directory) {
+Result<std::unordered_map<std::string, Used>> read_spending(Env& env, const Path& directory) {
   Result<std::unordered_map<std::string, Used>> used = read_used(env, directory, day_of(env.clock().now()));
-  return used ? *std::move(used) : std::unordered_map<std::string, Used>();
+  if (!used && used.error().code() == ErrorCode::kNotFound) return std::unordered_map<std::string, Used>();
+  return used;
 }
 
 Result<Price> parse_price(std::string_view text) {
@@ -174,11 +181,15 @@ Spending::Spending(Env& env, Path directory, std::vector<Price> prices, Log log)
     : env_(env), directory_(std::move(directory)), log_(std::move(log)), prices_(std::move(prices)) {
   MutexLock lock(mutex_);
   day_ = today();
-  Result<std::unordered_map<std::string, Used>> used = read_used(env_, directory_, day_);
+  Result<std::unordered_map<std::string, Used>> used = read_spending(env_, directory_);
   if (used) {
     used_ = *std::move(used);
-  } else if (used.error().code() != ErrorCode::kNotFound) {
-    log_.warn("spending.json cannot be read: what keys have used today is not known");
+  } else {
+    unknown_day_ = day_;
+    const Result<Path> aside = put_aside(env_, spending_path(directory_));
+    log_.error("spending.json cannot be read: keys with limits are refused until the day ends",
+               {{"reason", used.error().message()},
+                {"kept_as", aside ? aside->string() : "spending.json: " + aside.error().message()}});
   }
   writer_ = std::thread([this] { write_now_and_then(); });
 }
@@ -234,8 +245,30 @@ std::optional<std::uint64_t> Spending::output_left(const ApiKey& key, std::strin
   return left;
 }
 
+std::string Spending::problem() const {
+  const std::int64_t day = today();
+  MutexLock lock(mutex_);
+  if (unknown_day_ != day) return {};
+  return "what keys have used today is not known, because spending.json was damaged: keys with limits are "
+         "refused until " +
+         iso_time(Time(std::chrono::sys_days(std::chrono::days(day + 1))));
+}
+
+Result<void> Spending::check_price(const ApiKey& key, std::string_view model) const {
+  if (key.money_per_day == 0) return {};
+  MutexLock lock(mutex_);
+  if (price_of(model)) return {};
+  return Error(ErrorCode::kLimitReached, "this key has a limit of money, and the model '" +
+                                             std::string(model) +
+                                             "' has no price; give it one in server.prices, or \"*\"")
+      .with("unit", "millionths of money")
+      .with("limit", static_cast<std::int64_t>(key.money_per_day));
+}
+
 Result<void> Spending::check(const ApiKey& key) const {
   if (key.tokens_per_day == 0 && key.money_per_day == 0) return {};
+  if (const std::string unknown = problem(); !unknown.empty())
+    return Error(ErrorCode::kLimitReached, unknown);
   const Used used = used_today(key.id);
   const bool tokens = key.tokens_per_day > 0 && used.tokens >= key.tokens_per_day;
   const bool money = key.money_per_day > 0 && used.money >= key.money_per_day;

@@ -45,13 +45,16 @@ struct Used {
   std::uint64_t tokens = 0;
   std::uint64_t money = 0;
 };
-// What the file says of the day that it is now, by the ids of keys. A server writes it every few seconds.
-std::unordered_map<std::string, Used> read_spending(Env& env, const Path& directory);
+// What the file says of the day that it is now, by the ids of keys; nothing if there is none. A server writes
+// it every few seconds. Errors of a file that cannot be read.
+Result<std::unordered_map<std::string, Used>> read_spending(Env& env, const Path& directory);
 
 // Concurrency: any thread.
 class Spending {
  public:
-  // Keeps a reference to `env`. A file that cannot be read counts as empty, and the log says so.
+  // Keeps a reference to `env`. A file that cannot be read is put aside as spending.json.damaged-TIME: what
+  // keys have used today is not known then, and those with limits are refused until the day ends, or until
+  // somebody puts a file there that can be read, and starts again.
   Spending(Env& env, Path directory, std::vector<Price> prices, Log log);
   // From now on.
   void set_prices(std::vector<Price> prices);
@@ -60,8 +63,13 @@ class Spending {
   Spending(const Spending&) = delete;
   Spending& operator=(const Spending&) = delete;
 
-  // kLimitReached {limit, actual, unit, resets_at, retry_after} for a key that has used up what it may.
+  // kLimitReached {limit, actual, unit, resets_at, retry_after} for a key that has used up what it may, or of
+  // which that is not known.
   Result<void> check(const ApiKey& key) const;
+  // kLimitReached for a key with a limit of money and a model that has no price: it would cost nothing.
+  Result<void> check_price(const ApiKey& key, std::string_view model) const;
+  // What stands in the way of keys with limits, for /ready and the log; empty if nothing does.
+  std::string problem() const;
   void add(const std::string& key, std::string_view model, const Usage& usage);
   // How many tokens of output the key may still be given by this model. None: any number.
   std::optional<std::uint64_t> output_left(const ApiKey& key, std::string_view model) const;
@@ -82,6 +90,8 @@ class Spending {
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
   bool changed_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::int64_t day_ TERTULIA_GUARDED_BY(mutex_) = 0;
+  // The day of which nobody knows what was used.
+  std::optional<std::int64_t> unknown_day_ TERTULIA_GUARDED_BY(mutex_);
   std::unordered_map<std::string, Used> used_ TERTULIA_GUARDED_BY(mutex_);
   std::thread writer_;
 };

@@ -200,11 +200,10 @@ Json converted_tools(const JsonArray* tools) {
   return converted;
 }
 
-JsonArray converted_messages(const JsonArray& messages) {
+Result<JsonArray> converted_messages(const JsonArray& messages) {
   JsonArray converted;
-  for (const Json& message : messages) {
-    const JsonObject* object = message.as_object();
-    if (object == nullptr) continue;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    TERTULIA_TRY_AS(const JsonObject* object, as_object(messages[i], "messages[" + std::to_string(i) + "]"));
     JsonObject chat;
     for (const auto& [name, value] : *object) {
       const bool calls = name == "toolCalls";
@@ -240,36 +239,42 @@ Result<AgUiRun> read_run(const Call& call, const Fields& in, const SessionKey& k
   if (messages == nullptr) return in.missing("messages");
   TERTULIA_TRY_AS(const JsonArray* tools, in.array("tools"));
   std::string agent = "default";
-  if (const Json* props = in.find("forwardedProps"); props != nullptr && props->as_object() != nullptr) {
-    TERTULIA_TRY_AS(agent, Fields(*props->as_object(), "forwardedProps.").text_or("agent", agent));
+  TERTULIA_TRY_AS(const JsonObject* props, in.object("forwardedProps"));
+  if (props != nullptr) {
+    TERTULIA_TRY_AS(agent, Fields(*props, "forwardedProps.").text_or("agent", agent));
   }
   const Json converted = converted_tools(tools);
-  TERTULIA_TRY_AS(run.turn,
-                  read_line_turn(call, key, agent, converted_messages(*messages), &converted, run.run));
+  TERTULIA_TRY_AS(const JsonArray chat, converted_messages(*messages));
+  TERTULIA_TRY_AS(run.turn, read_line_turn(call, key, agent, chat, &converted, run.run));
   TERTULIA_TRY_AS(const std::string context, context_of(in));
   run.turn->options.extra_instructions += context;
   return run;
 }
 
-// An answer to an interrupt.
-struct Resumed {
-  AskedPlace place;
-  Answer answer;
-};
-
-// Yes, unless it says no; or, where a server wants to know something, what it was told.
-Answer answer_in(const std::string& status, const Json* payload, bool wants_output) {
-  if (status != "resolved") return {.choice = Answer::Choice::kDeny};
-  const JsonObject* said = payload == nullptr ? nullptr : payload->as_object();
-  if (wants_output) {
-    return {.choice = Answer::Choice::kOutput, .output = said == nullptr ? "{}" : to_text(*payload)};
-  }
-  const Json* approved = said == nullptr ? payload : said->find("approved");
-  const bool refused = approved != nullptr && approved->as_bool() != nullptr && !*approved->as_bool();
-  return {.choice = refused ? Answer::Choice::kDeny : Answer::Choice::kOnce};
+Error unclear(const std::string& param, const std::string& sentence) {
+  return Error(ErrorCode::kWrongType, param + " " + sentence).with("param", param);
 }
 
-Result<Resumed> read_resume(const Json& entry) {
+// Only a plain yes lets a call run; or, where a server wants to know something, what it was told.
+Result<Answer> answer_in(const std::string& status, const Json* payload, bool wants_output) {
+  if (status == "cancelled") return Answer{.choice = Answer::Choice::kDeny};
+  if (status != "resolved") {
+    return unclear("resume.status", "is '" + status + "'; it must be resolved or cancelled");
+  }
+  const JsonObject* said = payload == nullptr ? nullptr : payload->as_object();
+  if (wants_output) {
+    if (said == nullptr) return unclear("resume.payload", "must be an object: what the server wants to know");
+    return Answer{.choice = Answer::Choice::kOutput, .output = to_text(*payload)};
+  }
+  const Json* approved = said == nullptr ? payload : said->find("approved");
+  const bool* yes = approved == nullptr ? nullptr : approved->as_bool();
+  if (yes == nullptr) {
+    return unclear("resume.payload", R"(must say yes or no: {"approved": true} or {"approved": false})");
+  }
+  return Answer{.choice = *yes ? Answer::Choice::kOnce : Answer::Choice::kDeny};
+}
+
+Result<GivenTo> read_resume(const Json& entry) {
   TERTULIA_TRY_AS(const JsonObject* object, as_object(entry, "resume"));
   const Fields in(*object, "resume.");
   TERTULIA_TRY_AS(const std::string id, in.text("interruptId"));
@@ -280,18 +285,18 @@ Result<Resumed> read_resume(const Json& entry) {
   }
   // "turn/call/part" is what the server of a running call asks.
   const bool wants_output = std::ranges::count(place->question, '/') > 1;
-  return Resumed{*std::move(place), answer_in(status, in.find("payload"), wants_output)};
+  TERTULIA_TRY_AS(Answer answer, answer_in(status, in.find("payload"), wants_output));
+  return GivenTo{*std::move(place), std::move(answer)};
 }
 
 Result<RunPtr> resume_run(const Call& call, const SessionKey& key, const JsonArray& entries, AgUiRun& run) {
-  AskedPlace last;
+  std::vector<GivenTo> answers;
   for (const Json& entry : entries) {
-    TERTULIA_TRY_AS(Resumed resumed, read_resume(entry));
-    last = std::move(resumed.place);
-    TERTULIA_TRY(answer_asked(call, key, last, std::move(resumed.answer)));
-    run.answered.push_back(last.question);
+    TERTULIA_TRY_AS(GivenTo given, read_resume(entry));
+    run.answered.push_back(given.place.question);
+    answers.push_back(std::move(given));
   }
-  return asking_turn(call, key, last, last.number);
+  return answer_and_watch(call, key, answers, answers.back().place.number);
 }
 
 void answer(const CallPtr& call, const RunPtr& run, AgUiRun asked, const Done<Reply>& done) {

@@ -108,7 +108,13 @@ Result<LineTurn> read_line_turn(const Call& call, const SessionKey& key, const s
   TERTULIA_TRY_AS(turn.tools, read_client_tools(tools, nullptr));
   TERTULIA_TRY_AS(turn.agent, with_client_tools(agent, turn.tools));
   TERTULIA_TRY(read_call_options(call, turn.options));
-  if (!once.empty() && once.size() <= kMaxIdBytes) turn.options.idempotency_key = once;
+  if (once.size() > kMaxIdBytes) {
+    // Shortened it could be another's; without it, sending again would run twice.
+    return Error(ErrorCode::kOutOfRange, "'runId' has " + std::to_string(once.size()) + " bytes; at most " +
+                                             std::to_string(kMaxIdBytes) + " are allowed")
+        .with("param", "runId");
+  }
+  if (!once.empty()) turn.options.idempotency_key = once;
   Result<Conversation> loaded = load_conversation(call, key.session.text());
   if (!loaded && loaded.error().code() != ErrorCode::kNotFound) return std::move(loaded).error();
   const Conversation* conversation = loaded ? &*loaded : nullptr;
@@ -191,21 +197,31 @@ std::optional<RunningTurn> running_turn_of(const Call& call, const SessionKey& k
 
 }  // namespace
 
-Result<void> answer_asked(const Call& call, const SessionKey& key, const AskedPlace& place, Answer answer) {
-  Result<void> answered = call.services.engine->answer(key, place.question, std::move(answer));
-  const bool before = !answered && answered.error().code() == ErrorCode::kNoQuestion;
-  if (before && running_turn_of(call, key, place.turn)) return {};
-  return answered;
-}
-
-Result<RunPtr> asking_turn(const Call& call, const SessionKey& key, const AskedPlace& place,
-                           std::optional<std::uint64_t> after) {
-  if (const auto running = running_turn_of(call, key, place.turn)) {
-    return std::make_shared<Run>(call.services.engine->watch(key, running->branch, place.turn, after));
+Result<RunPtr> answer_and_watch(const Call& call, const SessionKey& key, const std::vector<GivenTo>& answers,
+                                std::optional<std::uint64_t> after) {
+  Engine& engine = *call.services.engine;
+  const TurnId& turn = answers.back().place.turn;
+  // Before it is answered: a moment later it may be over.
+  RunPtr asking;
+  if (const auto running = running_turn_of(call, key, turn)) {
+    asking = std::make_shared<Run>(engine.watch(key, running->branch, turn, after));
   }
+  for (const GivenTo& given : answers) {
+    const Result<void> answered = engine.answer(key, given.place.question, given.answer);
+    if (answered) continue;
+    // Sent again: the turn that is watched tells what came of it.
+    const bool again =
+        asking && given.place.turn == turn && answered.error().code() == ErrorCode::kNoQuestion;
+    if (!again) return answered.error();
+  }
+  if (asking) return asking;
   TERTULIA_TRY_AS(RunPtr left, attach_to_session(call, key));
   if (left) return left;
-  return Error(ErrorCode::kNoTurn, "the turn that asked is over");
+  // Somebody else has taken it up and ended it meanwhile: what is stored tells it.
+  SessionKey stored;
+  TERTULIA_TRY_AS(const SessionState state, load_conversation_state(call, key.session.text(), stored));
+  TERTULIA_TRY_AS(const BranchId branch, current_branch(state));
+  return std::make_shared<Run>(engine.watch(key, branch, turn, after));
 }
 
 void follow_line_turn(Services& services, const LineTurn& turn, const TurnId& id) {

@@ -74,11 +74,15 @@ class OpenQuestions {
   std::uint64_t number_ = 0;
 };
 
-// Answers; an answer that is sent again is fine while the turn goes on. kNoQuestion. Blocks.
-Result<void> answer_asked(const Call& call, const SessionKey& key, const AskedPlace& place, Answer answer);
-// The turn that was asked about, behind event `after`; or the one that a crash has left. kNoTurn. Blocks.
-Result<RunPtr> asking_turn(const Call& call, const SessionKey& key, const AskedPlace& place,
-                           std::optional<std::uint64_t> after);
+struct GivenTo {
+  AskedPlace place;
+  Answer answer;
+};
+// Answers what a turn has asked, at least one thing, and gives that turn behind event `after`: it is watched
+// before it is answered, so that it tells the rest however soon it is over. One that a crash has left is
+// taken up again. An answer that is sent again is fine while the turn goes on. kNoQuestion. Blocks.
+Result<RunPtr> answer_and_watch(const Call& call, const SessionKey& key, const std::vector<GivenTo>& answers,
+                                std::optional<std::uint64_t> after);
 
 // Keeps what the turn hands back even if nobody reads it.
 void follow_line_turn(Services& services, const LineTurn& turn, const TurnId& id);

@@ -66,8 +66,8 @@ Result<void> convert_message(const Fields& in, JsonArray& out) {
 }
 
 // What the page answers to calls that must be allowed: it stands in the last message, which is ours.
-Result<std::vector<std::pair<AskedPlace, Answer>>> approvals_in(const JsonArray& messages) {
-  std::vector<std::pair<AskedPlace, Answer>> found;
+Result<std::vector<GivenTo>> approvals_in(const JsonArray& messages) {
+  std::vector<GivenTo> found;
   if (messages.empty()) return found;
   const std::string param = "messages[" + std::to_string(messages.size() - 1) + "]";
   TERTULIA_TRY_AS(const JsonObject* message, as_object(messages.back(), param));
@@ -88,7 +88,7 @@ Result<std::vector<std::pair<AskedPlace, Answer>>> approvals_in(const JsonArray&
     if (!place)
       return Error(ErrorCode::kNoQuestion, "there is no question '" + id + "'").with("param", param);
     const Answer::Choice choice = approved ? Answer::Choice::kOnce : Answer::Choice::kDeny;
-    found.emplace_back(*std::move(place), Answer{.choice = choice});
+    found.push_back({*std::move(place), Answer{.choice = choice}});
   }
   return found;
 }
@@ -142,13 +142,9 @@ Result<UiRequest> read_ui_request(const Call& call) {
     TERTULIA_TRY_AS(request.turn, read_ui_turn(call, in, key, *messages));
     return request;
   }
-  for (const auto& [place, answer] : approvals) {
-    TERTULIA_TRY(answer_asked(call, key, place, answer));
-    request.told.answered.push_back(place.question);
-  }
-  const AskedPlace& last = approvals.back().first;
-  request.told.after = last.number;
-  TERTULIA_TRY_AS(request.asked, asking_turn(call, key, last, std::nullopt));
+  for (const GivenTo& given : approvals) request.told.answered.push_back(given.place.question);
+  request.told.after = approvals.back().place.number;
+  TERTULIA_TRY_AS(request.asked, answer_and_watch(call, key, approvals, std::nullopt));
   return request;
 }
 

@@ -59,6 +59,46 @@ TEST_F(SpendingTest, ARestartForgivesNothing) {
   EXPECT_TRUE(open()->check(ApiKey{.id = "k", .tokens_per_day = 8}));
 }
 
+TEST_F(SpendingTest, ADamagedFileForgivesNothingAndIsKept) {
+  for (const std::string text :
+       {"{\"day\":", R"({"keys":{}})", R"({"day":DAY,"keys":{"k":{"tokens":-1,"money":0}}})",
+        R"({"day":DAY,"keys":{"k":{"tokens":1}}})", R"({"day":DAY,"keys":[]})"}) {
+    open()->add("k", "m", {.input_tokens = 7});
+    std::string bytes = text;
+    const auto day =
+        std::chrono::floor<std::chrono::days>(real_env().clock().now()).time_since_epoch().count();
+    if (const auto at = bytes.find("DAY"); at != std::string::npos) bytes.replace(at, 3, std::to_string(day));
+    ASSERT_TRUE(write_file_atomically(real_env().files(), directory_ / "spending.json", bytes));
+    {
+      const auto spending = open();
+      const Result<void> refused = spending->check(ApiKey{.id = "k", .tokens_per_day = 1'000});
+      ASSERT_FALSE(refused) << text;
+      EXPECT_EQ(refused.error().code(), ErrorCode::kLimitReached);
+      EXPECT_NE(spending->problem(), "");
+      EXPECT_TRUE(spending->check(ApiKey{.id = "k"})) << "a key without limits";
+      spending->add("k", "m", {.input_tokens = 1});
+    }
+    std::size_t kept = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+      if (entry.path().filename().string().starts_with("spending.json.damaged-")) {
+        ++kept;
+        EXPECT_EQ(read_file(real_env().files(), entry.path()).value(), bytes);
+      }
+    }
+    EXPECT_EQ(kept, 1U);
+    for (const auto& entry : std::filesystem::directory_iterator(directory_))
+      std::filesystem::remove(entry.path());
+  }
+}
+
+TEST_F(SpendingTest, AModelWithoutAPriceIsRefusedToAKeyWithALimitOfMoney) {
+  const Spending spending(real_env(), directory_, {*parse_price("gpt=1/1")}, Log());
+  const ApiKey paying{.id = "k", .money_per_day = 10'000};
+  EXPECT_TRUE(spending.check_price(paying, "gpt"));
+  EXPECT_FALSE(spending.check_price(paying, "other"));
+  EXPECT_TRUE(spending.check_price(ApiKey{.id = "k", .tokens_per_day = 1}, "other"));
+}
+
 TEST(Price, IsReadExactlyOrRefused) {
   EXPECT_EQ(*parse_money("2.50"), 2'500'000U);
   EXPECT_EQ(*parse_money("0.000001"), 1U);

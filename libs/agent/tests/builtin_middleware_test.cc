@@ -178,6 +178,40 @@ TEST_F(BuiltinMiddlewareTest, MoneyIsCountedByItsPrices) {
   EXPECT_EQ(code_of(agent.run("Go", "s")), ErrorCode::kLimitReached);
 }
 
+TEST_F(BuiltinMiddlewareTest, WhatAProviderDoesNotTellIsReckoned) {
+  const LimitOptions limited{.session = {.tokens = 30}};
+  const std::string long_word = "one two three four five six seven eight nine ten eleven twelve";
+  for (int i = 0; i < 5; ++i) model->add(ModelStep().say(long_word).usage({}));
+  const Agent agent = agent_with(limits_middleware(limited));
+  Result<TurnOutcome> outcome = agent.run("Go", "s").result();
+  outcome.value();
+  const Spending first = spending_in(stored().session.state).value();
+  EXPECT_GE(first.output_tokens, 12U);
+  EXPECT_GT(first.input_tokens, 0U);
+  for (int i = 0; i < 3 && outcome; ++i) outcome = agent.run("Go", "s").result();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code(), ErrorCode::kLimitReached);
+}
+
+TEST_F(BuiltinMiddlewareTest, WithinATurnItIsReckonedAsWellAndSaidToBeAnEstimate) {
+  for (int i = 0; i < 5; ++i) model->add(ModelStep().call("add", R"({"a":1,"b":2})").usage({}));
+  const Agent agent = agent_with(limits_middleware({.turn = {.tokens = 20}}), {add_tool()});
+  const Result<TurnOutcome> outcome = agent.run("Go", "s").result();
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code(), ErrorCode::kLimitReached);
+  EXPECT_THAT(outcome.error().message(), HasSubstr("(estimated: the provider does not tell)"));
+}
+
+TEST_F(BuiltinMiddlewareTest, ArgumentsThatAreNoJsonAreRedactedAsTheyStand) {
+  const auto mails =
+      redaction_middleware({.rules = common_redaction_rules(), .shown = false, .stored = true}).value();
+  model->add(ModelStep().call("add", R"({"who":"bob@example.org)"));
+  model->add(ModelStep().say("No."));
+  const Agent agent = agent_with(mails, {add_tool()});
+  agent.run("Go", "s").result().value();
+  EXPECT_THAT(transcript("s"), Each(Not(HasSubstr("example.org"))));
+}
+
 TEST_F(BuiltinMiddlewareTest, TheModelDoesNotReadWhatIsRedacted) {
   const auto mails = redaction_middleware({.rules = common_redaction_rules()}).value();
   const ToolPtr look = make_tool("look", "Looks.", {"who"}, [](const std::string& who) {

@@ -145,6 +145,8 @@ class StreamSink final : public LogSink {
 
 }  // namespace
 
+std::string text_of(const LogRecord& record) { return human_text(record); }
+
 std::string_view name_of(LogLevel level) { return kLevelNames.at(static_cast<std::size_t>(level)); }
 
 std::optional<LogLevel> log_level_named(std::string_view name) {
@@ -165,12 +167,12 @@ std::shared_ptr<LogSink> make_log_sink(std::FILE* stream, LogFormat format) {
 
 Log::Log() {
   static const std::shared_ptr<Core> core(
-      new Core{LogLevel::kWarn, make_log_sink(stderr, LogFormat::kHuman), real_env().clock()});
+      new Core(LogLevel::kWarn, make_log_sink(stderr, LogFormat::kHuman), real_env().clock()));
   core_ = core;
 }
 
 Log::Log(std::shared_ptr<LogSink> sink, Clock& clock, LogLevel level)
-    : core_(new Core{level, std::move(sink), clock}) {}
+    : core_(new Core(level, std::move(sink), clock)) {}
 
 Log Log::component(std::string_view name) const {
   Log other = *this;
@@ -180,13 +182,23 @@ Log Log::component(std::string_view name) const {
 
 void Log::set_level(LogLevel level) { core_->level.store(level, std::memory_order_relaxed); }
 
+void Log::set_sink(std::shared_ptr<LogSink> sink) {
+  MutexLock lock(core_->mutex);
+  core_->sink = std::move(sink);
+}
+
 void Log::write(LogLevel level, std::string_view message, const Fields& fields) const {
   try {
-    core_->sink->write({.level = level,
-                        .time = core_->clock.now(),
-                        .component = component_,
-                        .message = message,
-                        .fields = {fields.begin(), fields.size()}});
+    std::shared_ptr<LogSink> sink;
+    {
+      MutexLock lock(core_->mutex);
+      sink = core_->sink;
+    }
+    sink->write({.level = level,
+                 .time = core_->clock.now(),
+                 .component = component_,
+                 .message = message,
+                 .fields = {fields.begin(), fields.size()}});
   } catch (...) {  // NOLINT(bugprone-empty-catch)
     // A sink that fails must not stop a conversation.
   }

@@ -122,6 +122,18 @@ TEST(Log, TheLibraryItselfWarnsOnly) {
   EXPECT_TRUE(Log().enabled(LogLevel::kWarn));
 }
 
+TEST(Log, CanBeSentElsewhereWithAllItsHandles) {
+  SimClock clock;
+  const auto first = std::make_shared<Collector>();
+  const auto second = std::make_shared<Collector>();
+  Log log(first, clock, LogLevel::kInfo);
+  const Log part = log.component("memory");
+  log.set_sink(second);
+  part.warn("over there");
+  EXPECT_TRUE(first->lines.empty());
+  EXPECT_THAT(second->lines, testing::ElementsAre("warn memory over there 0"));
+}
+
 TEST(Log, ASinkThatThrowsDoesNotStopTheWork) {
   SimClock clock;
   Log(std::make_shared<Thrower>(), clock).error("still here");

@@ -129,32 +129,35 @@ Result<EraseEdit> EraseEdit::plan(Store& store, const SessionKey& key, std::span
     return Error(ErrorCode::kNoMessage, "session '" + key.session.text() + "' has no message " + id.text());
   }
   for (const std::string& asset : kept_assets) edit.assets_.erase(asset);
-  edit.read_receipts(store, key);
+  TERTULIA_TRY(edit.read_receipts(store, key));
   return edit;
 }
 
 // Which texts of prompts are summaries, or what middleware had to say: they may hold what was erased in other
-// words. A receipt that cannot be read names none.
-void EraseEdit::read_receipts(Store& store, const SessionKey& key) {
+// words. A receipt that cannot be read names none, and unread() says so.
+Result<void> EraseEdit::read_receipts(Store& store, const SessionKey& key) {
   RecordQuery query{.tenant = key.tenant,
                     .owner = key.owner,
                     .session = key.session,
                     .kind = RecordKind::kReceipt,
                     .limit = 1'000};
   do {
-    Result<RecordPage> page = read_records(store, query);
-    if (!page) return;
-    for (const StoredRecord& stored : page->records) {
+    TERTULIA_TRY_AS(RecordPage page, read_records(store, query));
+    for (const StoredRecord& stored : page.records) {
       if (is_prompt_part(stored.record)) continue;
       const Result<Receipt> receipt = parse_form<Receipt>(stored.record.payload);
-      if (!receipt) continue;
+      if (!receipt) {
+        unread_ = true;
+        continue;
+      }
       for (const ReceiptItem& item : receipt->items) {
         const bool made = item.tier == Tier::kHistory || item.tier == Tier::kCurrent;
         if (made && !item.text.empty()) made_texts_.insert(item.text);
       }
     }
-    query.cursor = std::move(page->next);
+    query.cursor = std::move(page.next);
   } while (!query.cursor.empty());
+  return {};
 }
 
 bool EraseEdit::touches(const Episode& episode) const {

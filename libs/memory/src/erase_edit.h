@@ -65,6 +65,8 @@ class EraseEdit {
   // Whether something is still there to be erased.
   bool needed() const { return needed_; }
   const Traces& traces() const { return traces_; }
+  // Whether a receipt of the session could not be read: texts that were made from the messages may stay.
+  bool unread() const { return unread_; }
   bool touches(const Episode& episode) const;
 
   // Refers to this object, which must outlive it.
@@ -77,11 +79,12 @@ class EraseEdit {
   Result<bool> erase_from(Record& record, const Remake& remake, EraseCounts& counts) const;
   Result<void> remake_episode(Record& record, const Remake& remake) const;
   bool holds_made_text(const Record& part) const;
-  void read_receipts(Store& store, const SessionKey& key);
+  Result<void> read_receipts(Store& store, const SessionKey& key);
 
   std::set<MessageId> messages_;
   Traces traces_;
   bool needed_ = false;
+  bool unread_ = false;
   std::set<std::string> turns_;
   // Assets that only erased messages refer to.
   std::set<std::string> assets_;

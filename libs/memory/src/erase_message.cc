@@ -171,6 +171,7 @@ Result<ErasedMemory> Memory::erase_messages(const SessionKey& key, std::span<con
     report.prompt_parts += parts.count;
     report.damaged.insert(parts.damaged.begin(), parts.damaged.end());
   }
+  if (plan.unread()) report.damaged.insert(key.session);
   if (!plan.needed()) return report;
   TERTULIA_TRY_AS(const ForgottenParts quotes, forget_quotes(store(), key, plan.traces()));
   report.prompt_parts += quotes.count;

@@ -98,6 +98,21 @@ TEST_F(EraseBesideDamage, MessagesAndEpisodesAreErasedWhateverIsDamagedInAnother
   }
 }
 
+TEST_F(EraseBesideDamage, AReceiptThatCannotBeReadIsTold) {
+  EraseWorld world(open(), *env_);
+  note(world.store(),
+       {.key = EraseWorld::key(),
+        .conditions = {},
+        .changes = {AddRecord{{.stream = {.kind = RecordKind::kReceipt, .branch = main_branch()},
+                               .number = 900,
+                               .time = env_->clock().now(),
+                               .payload = R"({"items":7})"}}}})
+      .value();
+  const Result<ErasedMemory> report = world.memory().erase_messages(EraseWorld::key(), {&said_, 1});
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_THAT(report->damaged, Contains(EraseWorld::key().session));
+}
+
 TEST_F(EraseBesideDamage, ADamagedCollectionIsNamedAndKeepsNobody) {
   const std::vector<Path> files = files_of("~memory");
   ASSERT_FALSE(files.empty());

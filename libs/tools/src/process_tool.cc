@@ -150,7 +150,9 @@ Result<void> confine(const ProcessOptions& options, Programs& programs) {
   const ConfinementReport& report = confinement_report();
   if (options.require_confinement && !report.complete())
     return Error(ErrorCode::kNotPermitted,
-                 "programs cannot be confined as is required here:\n" + report.text());
+                 "programs cannot be shut off here, and run unconfined only where require_confinement is "
+                 "false:\n" +
+                     report.text());
   if (options.user == 0 || options.group == 0)
     return Error(ErrorCode::kBadConfig,
                  "programs of a model do not run as root: name another user and group");

@@ -97,10 +97,15 @@ class RedactionMiddleware final : public Middleware {
     return changed;
   }
 
-  // Arguments stay JSON: only their strings are looked into. Nothing: nothing to change.
+  // Arguments stay JSON: only their strings are looked into, and all of it where it is none. Nothing: nothing
+  // to change.
   std::optional<std::string> arguments(std::string_view text) const {
     Result<Json> parsed = parse_json(text);
-    if (!parsed || !replace_in(*parsed)) return std::nullopt;
+    if (!parsed) {
+      std::string clean(text);
+      return replace(clean) ? std::optional(std::move(clean)) : std::nullopt;
+    }
+    if (!replace_in(*parsed)) return std::nullopt;
     return to_text(*parsed);
   }
 

@@ -21,6 +21,7 @@
 #include <variant>
 
 #include "tertulia/base/clock.h"
+#include "tertulia/base/thread_annotations.h"
 
 namespace tertulia {
 
@@ -81,6 +82,9 @@ struct LogRecord {
   std::span<const LogField> fields;
 };
 
+// "message name=value …": one line, whatever the values contain.
+std::string text_of(const LogRecord& record);
+
 // Where records go. A program that has its own log implements this.
 //
 // Concurrency: write may be called by several threads at once.
@@ -113,8 +117,9 @@ class Log {
   // The same log under another name.
   Log component(std::string_view name) const;
 
-  // For every handle of this log.
+  // For every handle of this log. Log().set_sink sends what the library says to the program's own log.
   void set_level(LogLevel level);
+  void set_sink(std::shared_ptr<LogSink> sink);
   bool enabled(LogLevel level) const { return level >= core_->level.load(std::memory_order_relaxed); }
 
   using Fields = std::initializer_list<LogField>;
@@ -125,9 +130,12 @@ class Log {
 
  private:
   struct Core {
+    Core(LogLevel least, std::shared_ptr<LogSink> where, Clock& time)
+        : level(least), clock(time), sink(std::move(where)) {}
     std::atomic<LogLevel> level;
-    std::shared_ptr<LogSink> sink;
     Clock& clock;
+    Mutex mutex;
+    std::shared_ptr<LogSink> sink TERTULIA_GUARDED_BY(mutex);
   };
   void log(LogLevel level, std::string_view message, const Fields& fields) const {
     if (enabled(level)) write(level, message, fields);

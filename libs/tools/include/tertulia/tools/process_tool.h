@@ -61,8 +61,8 @@ struct ProcessOptions {
   // Whom a program runs as when this process is root's. Not 0. Default: nobody.
   unsigned user = 65534;
   unsigned group = 65534;
-  // True: process_tool fails where a part of ConfinementReport is missing. Default: it does without.
-  bool require_confinement = false;
+  // process_tool fails where a part of ConfinementReport is missing. False: it does without.
+  bool require_confinement = true;
   ProcessLimits limits{};
 };
 
