@@ -200,7 +200,6 @@ void show_report(const Context& context, const ImportReport& report) {
     JsonObject json = json_of(report.counts);
     JsonArray adapted;
     for (const std::string& sentence : report.adapted) adapted.emplace_back(sentence);
-    if (report.counts.left_out > 0) json.set("left_out", report.counts.left_out);
     json.set("adaptations", report.adaptations);
     json.set("adapted", std::move(adapted));
     JsonArray left_out;
@@ -212,10 +211,6 @@ void show_report(const Context& context, const ImportReport& report) {
     return;
   }
   context.out.line("Imported " + text_of(report.counts) + ".");
-  if (report.counts.left_out > 0) {
-    context.out.line(counted(report.counts.left_out, "record was", "records were") +
-                     " left out: what agents remember and what is under way is taken only with --trust.");
-  }
   if (report.adaptations > 0)
     context.out.line(counted(report.adaptations, "thing was", "things were") + " adapted:");
   for (const std::string& sentence : report.adapted) context.out.line("  " + one_line(sentence));
@@ -244,7 +239,7 @@ Result<void> import_sessions(const ImportOptions& options, const Context& contex
   } else if (!kind_of_store(path).empty()) {
     TERTULIA_TRY(spool_store(context, path, target, spool));
     path = spool.path();
-    target.source = ArchiveSource::kOwn;
+    target.trust = ArchiveTrust::kOwn;
   }
   Result<ImportFormat> format = options.format.empty() ? guess_import_format(real_env().files(), path)
                                                        : import_format_named(options.format);
