@@ -136,8 +136,8 @@ Result<void> pick_turns(const Call& call, Merge& merge) {
     const bool there = std::ranges::any_of(
         theirs, [&](const StoredTurn& stored) { return number(stored.revision) == revision; });
     if (!there) {
-      return Error(ErrorCode::kNoTurn, "branch '" + merge.from.text() + "' has no turn of revision " +
-                                           std::to_string(revision))
+      return Error(ErrorCode::kNoTurn,
+                   "branch '" + merge.from.text() + "' has no turn of revision " + std::to_string(revision))
           .with("param", "turns");
     }
   }
