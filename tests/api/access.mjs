@@ -1,7 +1,7 @@
 // access.mjs PROGRAM: every route with every kind of principal, keys, origins and the audit log.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, equal, folder, moment, program, provider, run, Server, tertulia, test, until } from './support.mjs';
+import { check, equal, folder, moment, program, provider, run, Server, tertulia, tertuliaFails, test, until } from './support.mjs';
 import { spawnSync } from 'node:child_process';
 
 const data = folder();
@@ -241,6 +241,8 @@ test('A key that is taken back ends its open streams', async () => {
 test('A key with a limit of tokens or money speaks until it is used up, also after a restart', async () => {
   const place = folder();
   const limited = (...args) => JSON.parse(tertulia(place, '--json', '--tenant', 'acme', 'keys', 'create', ...args)).key;
+  const unpriced = tertuliaFails(place, 'keys', 'create', '--money-per-day', '1');
+  check(unpriced.includes('server.prices'), unpriced);
   const priced = '[server]\nkey_required = true\nprices = ["*=1000/1000"]\n';
   const free = limited();
   const one = await Server.start({ data: place, config: priced });
@@ -248,7 +250,7 @@ test('A key with a limit of tokens or money speaks until it is used up, also aft
   // As much as one turn uses, and not a token more. A token costs a thousandth.
   const { usage } = await speak(one, free, 200);
   const most = usage.input_tokens + usage.output_tokens;
-  const [tokens, money] = [limited('--tokens-per-day', `${most}`), limited('--money-per-day', `${most / 1000}`)];
+  const [tokens, money] = [limited('--tokens-per-day', `${most}`), limited('--money-per-day', `${most / 1000}`, '--config', one.config)];
   equal((await speak(one, tokens, 200)).status, 'committed');
   const refused = (await speak(one, tokens, 429)).error;
   equal([refused.code, refused.unit, refused.limit, refused.actual], ['limit_reached', 'tokens', most, most]);

@@ -67,6 +67,8 @@ test('A branch is forked, labelled, compared, merged back and deleted', async ()
   const merged = await server.expect(200, 'POST', '/api/v1/sessions/tree/branches/main/merge', { body: { from: 'formal' } });
   equal(merged.turns, 1);
   equal((await server.expect(200, 'POST', '/api/v1/sessions/tree/branches/main/merge', { body: { from: 'formal' } })).turns, 0);
+  const none = await server.expect(404, 'POST', '/api/v1/sessions/tree/branches/main/merge', { body: { from: 'formal', turns: [9999] } });
+  equal([none.error.code, none.error.param], ['no_turn', 'turns']);
   const main = await server.expect(200, 'GET', '/api/v1/sessions/tree/messages?branch=main');
   equal(main.messages.filter((message) => message.role === 'user').map((message) => message.text), ['One', 'Two', 'Three']);
   equal((await server.expect(409, 'DELETE', '/api/v1/sessions/tree/branches/main')).error.code, 'protected_branch');

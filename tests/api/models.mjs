@@ -80,8 +80,8 @@ test('A turn that is cut by a crash goes on with the model that was chosen for i
 
 test('A chosen model counts for the key that asks, at its own price', async () => {
   const data = folder();
-  const { key } = JSON.parse(tertulia(data, '--json', '--tenant', 'acme', 'keys', 'create', '--money-per-day', '0.000001'));
-  const { server, asked } = await start({ data, more: '[server]\nkey_required = true\nprices = ["fast-1=1000/1000"]\n' });
+  const { server, asked } = await start({ data, more: '[server]\nkey_required = true\nprices = ["fast-1=1000/1000", "*=0/0"]\n' });
+  const { key } = JSON.parse(tertulia(data, '--config', server.config, '--json', '--tenant', 'acme', 'keys', 'create', '--money-per-day', '0.000001'));
   await turn(server, 200, { message: 'x' }, key);
   await turn(server, 200, { message: 'x' }, key);
   // What it says first is already beyond the limit.

@@ -53,6 +53,13 @@ export function tertulia(data, ...args) {
   return done.stdout;
 }
 
+// What it says where it refuses.
+export function tertuliaFails(data, ...args) {
+  const done = spawnSync(program, ['--data', data, ...args], { encoding: 'utf8', env: clean() });
+  check(done.status !== 0, `tertulia ${args.join(' ')} did not fail: ${done.stdout}`);
+  return done.stderr;
+}
+
 function clean(more = {}) {
   const env = { PATH: process.env.PATH, HOME: '/nonexistent', LC_ALL: 'C.UTF-8', ...more };
   for (const name of Object.keys(process.env)) if (/^(ASAN|UBSAN|TSAN|LSAN)_/.test(name)) env[name] = process.env[name];

@@ -214,6 +214,19 @@ export default {
     await one.locator('.tool-facts', { hasText: 'permission: once' }).waitFor();
   },
 
+  async 'all of what a tool would run with is shown before it may run'({ base, model, window }) {
+    const page = await (await window()).tab();
+    model.plan({ calls: [{ name: 'calculator', arguments: { expression: `6*7${' '.repeat(6000)}+1` } }] }, 'It is 43.');
+    await open(page, base);
+    await say(page, 'How much is it?');
+    const asked = page.getByRole('group', { name: 'May calculator run?' });
+    await asked.waitFor();
+    assert.match(await asked.locator('pre').textContent(), /\+1"/);
+    await asked.getByText(/All 6,\d+ characters are shown/).waitFor();
+    await asked.getByRole('button', { name: 'Allow once' }).click();
+    await answered(page, 'It is 43.');
+  },
+
   async 'what a server wants to know is filled in where its tool runs'({ base, model, window }) {
     const page = await (await window()).tab();
     model.plan({ calls: [{ name: 'desk__book', arguments: {} }] }, 'It is booked.');

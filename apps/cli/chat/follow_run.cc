@@ -160,7 +160,11 @@ class Follower {
     }
     view_.show(event);
     if (event.kind != EventKind::kPermissionAsked) return;
-    if (options_.deny) (void)engine_.answer(key_, event.call_id, {.choice = Answer::Choice::kDeny});
+    if (options_.deny) {
+      const Result<void> denied = engine_.answer(key_, event.call_id, {.choice = Answer::Choice::kDeny});
+      // Then it waits until the question expires.
+      if (!denied) view_.answered(denied.error().message());
+    }
     if (!options_.person) return;
     question_ = event.call_id;
     asking_call_ = event.index;

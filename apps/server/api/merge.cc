@@ -132,6 +132,15 @@ Result<void> pick_turns(const Call& call, Merge& merge) {
   TERTULIA_TRY_AS(const BranchHead* target, find_branch(state, merge.into));
   TERTULIA_TRY_AS(const std::vector<StoredTurn> theirs, all_turns(call, merge, *source));
   TERTULIA_TRY_AS(const std::vector<StoredTurn> ours, all_turns(call, merge, *target));
+  for (const std::uint64_t revision : merge.wanted) {
+    const bool there = std::ranges::any_of(
+        theirs, [&](const StoredTurn& stored) { return number(stored.revision) == revision; });
+    if (!there) {
+      return Error(ErrorCode::kNoTurn,
+                   "branch '" + merge.from.text() + "' has no turn of revision " + std::to_string(revision))
+          .with("param", "turns");
+    }
+  }
   merge.picked = turns_to_pick(theirs, ours, merge.wanted);
   return {};
 }

@@ -17,32 +17,38 @@ interface Said {
   words?: string;
 }
 
-async function find(query: string): Promise<Said[]> {
+async function find(query: string): Promise<{ said: Said[]; failed: boolean }> {
   // The names are found all the same where neither is to be had.
-  const [messages, episodes] = await Promise.all([searchMessages(query).catch(() => []), searchEpisodes(query).catch(() => [])]);
+  let failed = false;
+  const none = () => ((failed = true), []);
+  const [messages, episodes] = await Promise.all([searchMessages(query).catch(none), searchEpisodes(query).catch(none)]);
   const said = messages.map(({ id, session, branch, index, excerpt }) => ({ id, session, branch, index, words: excerpt }));
   const told = new Set(said.map(({ session }) => session));
   const meant = episodes.filter(({ episode }) => !told.has(episode.session));
-  return [...said, ...meant.map(({ episode, quotes }) => ({ id: episode.id, session: episode.session, branch: episode.branch, index: episode.first, words: quotes?.[0] ?? episode.summary }))];
+  const all = [...said, ...meant.map(({ episode, quotes }) => ({ id: episode.id, session: episode.session, branch: episode.branch, index: episode.first, words: quotes?.[0] ?? episode.summary }))];
+  return { said: all, failed };
 }
 
 export function SaidBefore({ query, chosen }: { query: string; chosen: () => void }) {
   const [found, setFound] = useState<Said[]>([]);
+  const [failed, setFailed] = useState(false);
   const words = query.trim();
   useEffect(() => {
     setFound([]);
+    setFailed(false);
     if (words.length < kLeastLetters) return;
     let wanted = true;
-    const timer = setTimeout(() => void find(words).then((all) => wanted && setFound(all)), kPause);
+    const timer = setTimeout(() => void find(words).then((all) => wanted && (setFound(all.said), setFailed(all.failed))), kPause);
     return () => {
       wanted = false;
       clearTimeout(timer);
     };
   }, [words]);
-  if (found.length === 0) return null;
+  if (found.length === 0 && !failed) return null;
   return (
     <section aria-label="Said before">
       <h2>Said before</h2>
+      {failed && <p role="status">What was said could not be searched, or not all of it.</p>}
       <ul>
         {found.map((said) => {
           const session = sessions.value.find((other) => other.id === said.session);

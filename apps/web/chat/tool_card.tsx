@@ -1,5 +1,6 @@
 // A call of a tool: what it was given, how long it took, what came of it, and the question whether it may run.
 import { useState } from 'preact/hooks';
+import { AskedArguments } from '../shared/asked_arguments.tsx';
 import type { ToolBlock } from '../shared/blocks.ts';
 import type { Choice, ToolCallRecord } from '../shared/client.ts';
 import { CopyButton } from '../shared/copy_button.tsx';
@@ -31,6 +32,7 @@ export function ToolCard({ here, block, turn, held }: { here: Conversation; bloc
     if (open || record || block.call !== undefined || !turn) return;
     server.toolCalls({ session: here.id, turn, limit: 100 }).then(
       ({ tool_calls }) => setRecord(tool_calls.find((call) => call.call_id === block.callId)),
+      // Class and duration are missing then; the call itself is shown.
       () => {},
     );
   };
@@ -111,7 +113,7 @@ function Permission({ here, block, turn, call }: { here: Conversation; block: To
       <p>
         May <b>{block.tool}</b> run with this?
       </p>
-      <pre tabIndex={0}>{pretty(block.args).slice(0, 4000) || '(no arguments)'}</pre>
+      <AskedArguments text={pretty(block.args)} />
       <div class="permission-actions">
         {kChoices.map(({ choice, name, hint, solid }) => (
           <button key={choice} type="button" class={solid ? 'solid' : 'plain'} title={hint} disabled={given !== undefined} onClick={() => give(choice)}>

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { AskedArguments } from '../shared/asked_arguments.tsx';
 import { Icon } from '../shared/icons.tsx';
 import type { Block, ToolBlock } from '../shared/blocks.ts';
 import { MarkdownText, type MarkdownParts } from '../shared/markdown.ts';
@@ -128,7 +129,7 @@ function Question({ visit, question }: { visit: Visit; question: ToolBlock }) {
   return (
     <div class="question" role="group" aria-label={`May ${tool} run?`}>
       <p>May I use <b>{tool}</b>?</p>
-      <pre tabIndex={0}>{args.slice(0, 2000)}</pre>
+      <AskedArguments text={args} />
       <div class="permission-actions">
         <button type="button" class="solid" onClick={() => void visit.answer(question, 'once')}>Allow</button>
         <button type="button" class="plain" onClick={() => void visit.answer(question, 'deny')}>Deny</button>

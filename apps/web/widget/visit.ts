@@ -102,7 +102,14 @@ export class Visit {
       return this.open();
     }
     this.problem.value = undefined;
-    const { interrupted } = await this.server.turns(this.session).catch(() => ({ interrupted: [] }));
+    let interrupted;
+    try {
+      ({ interrupted } = await this.server.turns(this.session));
+    } catch (problem) {
+      // A session that was never begun has nothing to go on with. Otherwise nobody knows: the message may stand.
+      if (!(problem instanceof TertuliaError) || problem.code !== 'no_session') return this.fail(problem);
+      interrupted = [];
+    }
     if (interrupted.length > 0) return this.follow(this.server.resume(this.session, {}, this.streamOptions()));
     this.lines.value = this.lines.value.slice(0, -1);
     return this.say(this.last);

@@ -29,13 +29,27 @@ export function documentType(name: string, type: string): string | undefined {
 }
 
 export async function uploadDocuments(collection: string, files: Iterable<File>): Promise<void> {
+  const failed: string[] = [];
+  let why: unknown;
   for (const file of files) {
     const type = documentType(file.name, file.type);
     if (!type) say(`${file.name} cannot be read: ${kDocumentLimits}.`, 'bad');
     else if (file.size > kLargest) say(`${file.name} has ${bytesWord(file.size)}; a document may have ${bytesWord(kLargest)}.`, 'bad');
     else if (file.size === 0) say(`${file.name} is empty.`, 'bad');
-    else note(await addDocument(collection, new Blob([file], { type }), file.name));
+    else {
+      try {
+        note(await addDocument(collection, new Blob([file], { type }), file.name));
+      } catch (problem) {
+        // The others are sent all the same.
+        failed.push(file.name);
+        why = problem;
+      }
+    }
   }
+  if (failed.length === 0) return;
+  if (failed.length > 1) say(`${failed.length} documents were not sent: ${failed.join(', ')}.`, 'bad');
+  else say(`${failed[0]} was not sent.`, 'bad');
+  throw why;
 }
 
 // Goes on with what was under way when the page was opened.
@@ -62,8 +76,9 @@ async function watch(job: Job): Promise<void> {
   try {
     for await (const now of server.watchJob(job.id)) replace((last = now));
   } catch (problem) {
+    // The job goes on without this page; its card stays.
     noteFailure(problem);
-    dismissJob(job.id);
+    say(`How far ${job.source} has got is not known any more; reload the page to look.`, 'bad');
   }
   watched.delete(job.id);
   if (!isOpen(last)) note(last);

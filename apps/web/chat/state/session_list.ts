@@ -1,6 +1,6 @@
 // The conversations of this person, the latest first, read page by page.
 import { computed, signal } from '@preact/signals';
-import type { Session, SessionPage, TertuliaError } from '../../shared/client.ts';
+import { TertuliaError, type Session, type SessionPage } from '../../shared/client.ts';
 import { ageGroup } from '../../shared/words.ts';
 import { firstWords } from './first_words.ts';
 import { asking, server } from './server.ts';
@@ -32,13 +32,19 @@ export const familyOf = (session: Session): Session[] =>
     .filter((other) => rootOf(other) === rootOf(session))
     .sort((a, b) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id));
 
+function noneIfGone(problem: unknown): Session[] {
+  if (problem instanceof TertuliaError && problem.code === 'no_session') return [];
+  throw problem;
+}
+
 // Those may be on pages of the list that have not been read.
 export async function loadFamily(session: Session): Promise<void> {
   const root = rootOf(session);
   const { sessions: others } = await asking(server.sessions({ limit: 1000, 'metadata.variant_of': JSON.stringify(root) }));
   const missing = root !== session.id && !sessions.value.some(({ id }) => id === root);
-  // The first one may have been deleted; the others stay together all the same.
-  if (missing) others.push(...(await asking(server.session(root)).then((first) => [first], () => [])));
+  // The first one may have been deleted; the others stay together all the same. Whoever deletes them all must not take
+  // one that could not be read for one that is gone.
+  if (missing) others.push(...(await asking(server.session(root)).then((first) => [first], noneIfGone)));
   others.forEach(noteSession);
 }
 

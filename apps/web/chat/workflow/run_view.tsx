@@ -1,5 +1,6 @@
 // What the participants of a run say and do, and what they ask, in the order in which it happened.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { AskedArguments } from '../../shared/asked_arguments.tsx';
 import type { Choice, Json, Question, TertuliaError } from '../../shared/client.ts';
 import { Icon } from '../../shared/icons.tsx';
 import type { Asked, Line } from '../../shared/run_state.ts';
@@ -174,9 +175,12 @@ const kChoices: { choice: Choice; name: string }[] = [
 // Tools of participants ask as those of one agent do: whether they may run, and what their servers want to know.
 function Questions({ session, when, used }: { session: string; when: string; used: readonly string[] }) {
   const [questions, setQuestions] = useState<Question[]>([]);
+  const [unread, setUnread] = useState(false);
+  const [tries, setTries] = useState(0);
   useEffect(() => {
-    asking(server.questions(session)).then((page) => setQuestions(page.questions), () => {});
-  }, [session, when]);
+    setUnread(false);
+    asking(server.questions(session)).then((page) => setQuestions(page.questions), () => setUnread(true));
+  }, [session, when, tries]);
   // A server's question does not say which of its tools asks; it is known while only one is in use.
   const tool = used.length === 1 ? used[0]! : 'A tool';
   const answer = async (question: Question, choice: Choice, output?: string) => {
@@ -191,6 +195,14 @@ function Questions({ session, when, used }: { session: string; when: string; use
   };
   return (
     <>
+      {unread && (
+        <p class="run-note bad-words" role="alert">
+          Whether a tool waits for you could not be found out.{' '}
+          <button type="button" class="plain" onClick={() => setTries(tries + 1)}>
+            Try again
+          </button>
+        </p>
+      )}
       {questions.map((question) =>
         question.kind === 'elicitation' ? (
           <div key={`${question.turn}/${question.call}/${question.part}`} class="asked">
@@ -214,7 +226,7 @@ function MayRun({ question, answer }: { question: Question; answer: (choice: Cho
   return (
     <div class="asked" role="group" aria-label={`May ${question.tool} run?`}>
       <h2>May {question.tool} run?</h2>
-      <pre>{JSON.stringify(question.arguments ?? {}, null, 2)}</pre>
+      <AskedArguments text={JSON.stringify(question.arguments ?? {}, null, 2)} />
       <div class="permission-actions">
         {kChoices.map(({ choice, name }) => (
           <button key={choice} type="button" class={choice === 'once' ? 'solid' : 'plain'} disabled={given} onClick={() => give(choice)}>
