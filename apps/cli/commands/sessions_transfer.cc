@@ -278,8 +278,6 @@ void add_import(CLI::App& sessions, Context& context) {
   command->add_option("--format", options->format,
                       "archive, chatgpt, oasst or layout; found out if not given");
   command->add_flag("--adopt", options->adopt, "Take over sessions that belong to somebody else");
-  command->add_flag("--trust", options->trust,
-                    "The archive is your own: take what agents remember and what is under way, too");
   command->add_flag("--keep-owners", options->keep_owners, "Each session keeps its owner");
   command->add_flag(
       "--trust", options->trust,
