@@ -148,9 +148,12 @@ Result<void> Run::Impl::apply(const Result<TurnOutcome>& outcome) {
   applied_ = true;
   // The turn of an earlier Run, by its key or because both steered it: the branch has it.
   const std::size_t size = branch_->transcript.size();
-  const std::vector<Message>& messages = outcome->messages;
-  if (size > 0 && !messages.empty() && branch_->transcript[size - 1].id() == messages.back().id()) return {};
-  TERTULIA_TRY_AS(const Turn turn, Turn::from_messages(outcome->turn, messages));
+  std::vector<Message> messages = outcome->messages;
+  // Calls that were handed back are no part of the turn.
+  if (!messages.empty() && messages.back().has_tool_calls()) messages.pop_back();
+  if (messages.empty()) return {};
+  if (size > 0 && branch_->transcript[size - 1].id() == messages.back().id()) return {};
+  TERTULIA_TRY_AS(const Turn turn, Turn::from_messages(outcome->turn, std::move(messages)));
   if (Result<void> grown = branch_->transcript.try_append(turn, outcome->revision); !grown) {
     return std::move(grown).error().in("the Branch was changed while its turn ran; load it again");
   }

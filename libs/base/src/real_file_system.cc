@@ -319,9 +319,12 @@ class RealFileSystem final : public FileSystem {
     return {};
   }
 
-  Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note) override {
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note, LockReach reach) override {
     while (true) {
-      TERTULIA_TRY_AS(Descriptor directory, lock_directory(path));
+      Descriptor directory;
+      if (reach == LockReach::kDirectory) {
+        TERTULIA_TRY_AS(directory, lock_directory(path));
+      }
       Descriptor descriptor = open_descriptor(path, O_RDWR | O_CREAT);
       if (!descriptor.is_open()) return system_error("lock", path, errno);
       if (retried([&] { return ::flock(descriptor.number(), LOCK_EX | LOCK_NB); }) != 0) {

@@ -128,7 +128,8 @@ Result<void> SimDisk::sync_directory(const Path& directory) {
   return shared_->state.sync_directory(directory);
 }
 
-Result<std::unique_ptr<FileLock>> SimDisk::lock(const Path& path, std::string_view note) {
+Result<std::unique_ptr<FileLock>> SimDisk::lock(const Path& path, std::string_view note,
+                                                LockReach /*reach*/) {
   MutexLock lock(shared_->mutex);
   TERTULIA_TRY_AS(SimDiskState::NodeId node, shared_->state.lock(path, note));
   return std::unique_ptr<FileLock>(std::make_unique<SimLock>(shared_, node, shared_->state.boot()));

@@ -133,17 +133,19 @@ TEST_F(RealFiles, ALockIsRefusedWithTheNoteOfItsHolder) {
 }
 
 TEST_F(RealFiles, ALockHoldsWhenItsFileIsRemovedOrReplaced) {
-  auto lock = files().lock(in("LOCK"), "tertulia serve");
+  auto lock = files().lock(in("LOCK"), "tertulia serve", LockReach::kDirectory);
   ASSERT_TRUE(lock.ok());
   files().remove(in("LOCK")).value();
   for (const char* note : {"second", "third"}) {
-    const Result<std::unique_ptr<FileLock>> refused = files().lock(in("LOCK"), note);
+    const Result<std::unique_ptr<FileLock>> refused = files().lock(in("LOCK"), note, LockReach::kDirectory);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), ErrorCode::kLocked);
     files().open(in("LOCK"), OpenMode::kCreate).value();
   }
   lock->reset();
-  EXPECT_TRUE(files().lock(in("LOCK"), "other").ok());
+  EXPECT_TRUE(files().lock(in("LOCK"), "other", LockReach::kDirectory).ok());
+  // Others in the same directory are not concerned.
+  EXPECT_TRUE(files().lock(in("OTHER"), "other").ok());
 }
 
 TEST_F(RealFiles, TheLockOfAProcessThatDiedIsFree) {

@@ -215,8 +215,8 @@ class SlowDisk final : public FileSystem, public Env {
   Result<void> rename(const Path& from, const Path& to) override { return disk().rename(from, to); }
   Result<void> remove(const Path& path) override { return disk().remove(path); }
   Result<void> sync_directory(const Path& path) override { return disk().sync_directory(path); }
-  Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note) override {
-    return disk().lock(path, note);
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note, LockReach reach) override {
+    return disk().lock(path, note, reach);
   }
 
   // The next of them comes here, and goes on when it is let go.

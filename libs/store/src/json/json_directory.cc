@@ -51,7 +51,7 @@ Result<std::unique_ptr<JsonDirectory>> JsonDirectory::open(Env& env, const Path&
 Result<void> JsonDirectory::prepare() {
   // Looked at before the lock makes a file in what may be somebody else's directory.
   TERTULIA_TRY(check_store_directory(files_, directory_));
-  TERTULIA_TRY_AS(lock_, files_.lock(directory_ / kLockFile, "tertulia JSON store"));
+  TERTULIA_TRY_AS(lock_, files_.lock(directory_ / kLockFile, "tertulia JSON store", LockReach::kDirectory));
   TERTULIA_TRY(initialise_store_directory(files_, directory_));
   TERTULIA_TRY(files_.sync_directory(sessions_));
   TERTULIA_TRY_AS(const std::vector<std::string> names, files_.list(sessions_));
@@ -196,7 +196,6 @@ Result<void> JsonDirectory::ensure_indexed() {
         key ? files_of(*key)->session([this](const Session& found) { index_.put(summary_of(found)); })
             : Result<Session>(Error(ErrorCode::kSessionDamaged, "its session.json cannot be read"));
     if (session && files_of(*key)->is_damaged()) {
-      log_.error("a session is damaged", {{"directory", name}});
       SessionSummary summary = summary_of(*session);
       summary.damaged = true;
       index_.put(summary);

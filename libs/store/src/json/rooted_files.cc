@@ -120,11 +120,11 @@ class RootedFiles final : public FileSystem {
     return or_named(files_.sync_directory(there.path()), directory);
   }
 
-  Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note) override {
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note, LockReach reach) override {
     Result<Handle> there = resolve(path, 0);
     if (!there && there.error().code() != ErrorCode::kNotFound) return std::move(there).error();
     // By its own name, which stands in the message to whoever is refused.
-    return files_.lock(path, note);
+    return files_.lock(path, note, reach);
   }
 
  private:

@@ -154,7 +154,8 @@ Result<Connection> open_files(StoreCore& core) {
   FileSystem& files = core.env.files();
   TERTULIA_TRY(look_at(files, core.directory));
   TERTULIA_TRY(make_directory(files, core.directory));
-  TERTULIA_TRY_AS(core.lock, files.lock(core.directory / kLockName, "a Tertulia store"));
+  TERTULIA_TRY_AS(core.lock,
+                  files.lock(core.directory / kLockName, "a Tertulia store", LockReach::kDirectory));
   TERTULIA_TRY_AS(const Found found, look_at(files, core.directory));
   if (found == Found::kNothing) TERTULIA_TRY(create(core));
   Result<Connection> connection = open_writer(core);
@@ -222,7 +223,8 @@ Result<void> restore_sqlite_store(Env& env, const Path& backup, const Path& dire
   FileSystem& files = env.files();
   TERTULIA_TRY(check_database_file(env, *core.vfs, backup));
   TERTULIA_TRY(make_directory(files, directory));
-  TERTULIA_TRY_AS(core.lock, files.lock(directory / kLockName, "a Tertulia store that is restored"));
+  TERTULIA_TRY_AS(core.lock, files.lock(directory / kLockName, "a Tertulia store that is restored",
+                                        LockReach::kDirectory));
   TERTULIA_TRY_AS(const Found found, look_at(files, directory));
   if (found == Found::kStore) {
     return Error(ErrorCode::kAlreadyExists,

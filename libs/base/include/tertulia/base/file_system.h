@@ -60,6 +60,8 @@ struct FileInfo {
   bool world_readable = false;
 };
 
+enum class LockReach : std::uint8_t { kFile, kDirectory };
+
 // What it makes is for the owner alone (files 0600, directories 0700): conversations are private.
 //
 // Concurrency: any thread.
@@ -79,10 +81,11 @@ class FileSystem {
   // Removes a file or an empty directory. kNotPermitted if the directory has entries.
   virtual Result<void> remove(const Path& path) = 0;
   virtual Result<void> sync_directory(const Path& directory) = 0;
-  // Takes the lock of the directory that `path` stands in, and of the file `path`, writing `note` into it for
-  // whoever is refused. Removing the file lets nobody else in.
+  // Takes the lock of the file `path`, writing `note` into it for whoever is refused. With kDirectory also
+  // that of the directory that it stands in, which one at a time has: removing the file lets nobody else in.
   // kLocked, with the other's note in the fact "note" and its process in "pid", if a live process has it.
-  virtual Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note) = 0;
+  virtual Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note,
+                                                 LockReach reach = LockReach::kFile) = 0;
 };
 
 // The whole file. kTooLarge beyond `limit`.

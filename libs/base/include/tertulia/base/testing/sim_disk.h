@@ -84,7 +84,8 @@ class SimDisk final : public FileSystem {
   Result<void> remove(const Path& path) override;
   Result<void> sync_directory(const Path& directory) override;
   // The lock file is there at once and stays; it is neither a change nor part of a crash.
-  Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note) override;
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, std::string_view note,
+                                         LockReach reach = LockReach::kFile) override;
 
   // The power goes off and comes back: files keep an allowed state, open files are dead (kStorageIo), locks
   // are free, and the faults are cleared. `choice` picks the state for kAnything; the form without it takes
