@@ -44,7 +44,7 @@ const std::vector<McpKey>& mcp_keys() {
       {"max_restarts", "a whole number from 0 to 1000", "5",
        "How often in a row a connection may fail before it is given up."},
       {"tools", "a list of texts", "", "The tools that agents may see. Not given: all."},
-      {"trust_annotations", "true or false", "true",
+      {"trust_annotations", "true or false", "false",
        "Tools that call themselves read-only or idempotent are believed."},
       {"roots", "a list of texts", "[]", "Folders that the server is told it may work in."},
   };

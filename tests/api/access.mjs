@@ -140,6 +140,19 @@ test('Only pages of listed origins may call', async () => {
   equal([preflight.status, preflight.headers.get('access-control-allow-headers')], [204, sent]);
 });
 
+test('The figures of the whole server are not for the admin of one tenant', async () => {
+  equal((await server.call('GET', '/metrics', { key: keyOf('acme', 'admin').key })).json.error.code, 'not_permitted');
+  equal((await server.call('GET', '/metrics', { key: keyOf('local', 'admin').key })).status, 200);
+});
+
+test('A listed page is no administrator of a server that asks for no key', async () => {
+  const open = await Server.start({ config: '[server]\norigins = ["https://shop.example"]\n' });
+  const headers = { Origin: 'https://shop.example' };
+  equal((await open.expect(200, 'GET', '/api/v1/me', { headers })).scopes, ['read', 'write']);
+  equal((await open.call('DELETE', '/api/v1/users/local', { headers })).status, 403);
+  equal((await open.expect(200, 'GET', '/api/v1/me', { headers: { Origin: open.url } })).scopes, ['read', 'write', 'admin']);
+});
+
 test('A key is good as soon as it is made, for everybody who shows it', async () => {
   for (let round = 0; round < 5; ++round) {
     const { key } = keyOf('acme', 'write');

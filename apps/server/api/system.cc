@@ -44,8 +44,15 @@ Result<Reply> get_me(Call& call) {
   return Reply::json(std::move(body));
 }
 
+// Of all tenants together, so not for those who run one of them.
 Result<Reply> get_metrics(Call& call) {
   Services& services = call.services;
+  if (call.principal.tenant.text() != "local") {
+    return Error(ErrorCode::kNotPermitted,
+                 "the metrics are of the whole server: they need an admin key of tenant 'local', made with "
+                 "`tertulia keys create --access admin`")
+        .with("needs", "tenant local");
+  }
   return Reply{.content_type = "text/plain; version=0.0.4",
                .body = services.metrics.text({.connections = services.connections(),
                                               .running_turns = services.engine->running().size(),

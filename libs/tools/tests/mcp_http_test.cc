@@ -160,7 +160,7 @@ TEST_F(McpHttpTest, AStreamThatBreaksIsResumedWhereItEnded) {
                     ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"late\"}]}}\n\n");
     return true;
   });
-  McpServer server({.name = "web", .url = host.url()}, quiet());
+  McpServer server({.name = "web", .url = host.url(), .trust_annotations = true}, quiet());
   server.connect().value();
   EXPECT_EQ(call(server, "send").value().text, "late");
   EXPECT_THAT(host.asked("tools/call"), SizeIs(1)) << "an unsafe call is sent once";
@@ -173,7 +173,7 @@ TEST_F(McpHttpTest, ACallThatTheServerHasNotBegunIsSentAgainInANewSession) {
     connection.send(http("404 Not Found", "text/plain", ""));
     return true;
   });
-  McpServer server({.name = "web", .url = host.url()}, quiet());
+  McpServer server({.name = "web", .url = host.url(), .trust_annotations = true}, quiet());
   server.connect().value();
   EXPECT_EQ(call(server, "send").value().text, "done");
   EXPECT_EQ(host.sessions, 2);
@@ -187,7 +187,7 @@ TEST_F(McpHttpTest, OfAConnectionThatIsCutUnsafeCallsAreNotRepeated) {
     const int calls_so_far = asked.method() == "tools/call" ? cuts++ : 99;
     return calls_so_far == 0 || calls_so_far == 1 || calls_so_far == 3;
   });
-  McpServer server({.name = "web", .url = host.url()}, quiet());
+  McpServer server({.name = "web", .url = host.url(), .trust_annotations = true}, quiet());
   server.connect().value();
   const ToolOutput unsafe = call(server, "send").value();
   EXPECT_TRUE(unsafe.failed);
@@ -210,7 +210,10 @@ TEST_F(McpHttpTest, OfAnUnsafeCallThatIsSilentTooLongTheOutcomeIsUnknown) {
     over.wait(lock, [&] { return ended; });
     return true;
   });
-  McpServer server({.name = "web", .url = host.url(), .call_timeout = std::chrono::milliseconds(50)},
+  McpServer server({.name = "web",
+                    .url = host.url(),
+                    .call_timeout = std::chrono::milliseconds(50),
+                    .trust_annotations = true},
                    quiet());
   server.connect().value();
   const ToolOutput unsafe = call(server, "send").value();
@@ -229,7 +232,7 @@ TEST_F(McpHttpTest, AnAddressThatWantsAnotherKeyIsSaidSo) {
   Scripted host([](RawConnection& connection, const Asked&) {
     return connection.send(http("401 Unauthorized", "text/plain", "no"));
   });
-  McpServer server({.name = "web", .url = host.url()}, quiet());
+  McpServer server({.name = "web", .url = host.url(), .trust_annotations = true}, quiet());
   EXPECT_EQ(server.connect().error().code(), ErrorCode::kNotPermitted);
 }
 
@@ -237,14 +240,14 @@ TEST_F(McpHttpTest, OldVersionsAreSpokenAndUnknownOnesRefused) {
   for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18"}) {
     Scripted host;
     host.version = version;
-    McpServer server({.name = "web", .url = host.url()}, quiet());
+    McpServer server({.name = "web", .url = host.url(), .trust_annotations = true}, quiet());
     server.connect().value();
     EXPECT_EQ(server.status().protocol, version);
     EXPECT_EQ(call(server, "look").value().text, "done");
   }
   Scripted host;
   host.version = "1999-01-01";
-  McpServer server({.name = "web", .url = host.url()}, quiet());
+  McpServer server({.name = "web", .url = host.url(), .trust_annotations = true}, quiet());
   EXPECT_EQ(server.connect().error().code(), ErrorCode::kNeedsVersion);
 }
 
@@ -258,7 +261,7 @@ TEST_F(McpHttpTest, AServerThatRefusesOurVersionIsAskedInOneThatItNames) {
                  R"(,"error":{"code":-32602,"message":"no","data":{"supported":["2025-03-26"]}}})"));
   });
   host.version = "2025-03-26";
-  McpServer server({.name = "web", .url = host.url()}, quiet());
+  McpServer server({.name = "web", .url = host.url(), .trust_annotations = true}, quiet());
   server.connect().value();
   EXPECT_EQ(server.status().protocol, "2025-03-26");
 }

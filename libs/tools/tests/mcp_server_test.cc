@@ -37,7 +37,10 @@ std::string script(const std::string& package) {
 }
 
 McpConfig everything() {
-  return {.name = "every", .command = "node", .args = {script("server-everything"), "stdio"}};
+  return {.name = "every",
+          .command = "node",
+          .args = {script("server-everything"), "stdio"},
+          .trust_annotations = true};
 }
 
 Json json(std::string_view text) { return parse_json(text).value(); }
@@ -340,7 +343,8 @@ TEST(McpStdio, FilesAreReadAndWrittenThroughAServer) {
   McpServer server({.name = "files",
                     .command = "node",
                     .args = {script("server-filesystem"), dir.path().string()},
-                    .directory = dir.path()});
+                    .directory = dir.path(),
+                    .trust_annotations = true});
   server.connect().value();
   server.attach(registry).value();
   EXPECT_EQ(tool(registry, "files__read_text_file")->tool_class(), ToolClass::kReadOnly);
@@ -360,7 +364,8 @@ TEST(McpStdio, FilesAreReadAndWrittenThroughAServer) {
 
 TEST(McpStdio, AMemoryServerRemembersAcrossItsOwnDeath) {
   TempDir dir;
-  McpConfig config{.name = "memory", .command = "node", .args = {script("server-memory")}};
+  McpConfig config{
+      .name = "memory", .command = "node", .args = {script("server-memory")}, .trust_annotations = true};
   config.env["MEMORY_FILE_PATH"] = std::make_shared<const Secret>(Secret((dir.path() / "m.jsonl").string()));
   ToolRegistry registry;
   McpServer server(config);

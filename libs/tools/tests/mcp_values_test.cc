@@ -37,17 +37,17 @@ TEST(McpNames, ThatClashAreToldApartWhateverTheOrder) {
   EXPECT_NE(cut[0], cut[1]);
 }
 
-TEST(McpToolList, AnnotationsDecideTheClassUnlessTheyAreNotTrusted) {
+TEST(McpToolList, AnnotationsDecideTheClassOnlyIfTheyAreTrusted) {
   const Json tools =
       json(R"([{"name":"r","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},
     {"name":"i","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true,"readOnlyHint":false}},
     {"name":"u","inputSchema":{"type":"object"}}])");
-  const McpToolList list = read_tool_list({.name = "s"}, *tools.as_array());
+  const McpToolList list = read_tool_list({.name = "s", .trust_annotations = true}, *tools.as_array());
   ASSERT_THAT(list.tools, SizeIs(3));
   EXPECT_EQ(list.tools[0].tool_class, ToolClass::kReadOnly);
   EXPECT_EQ(list.tools[1].tool_class, ToolClass::kIdempotent);
   EXPECT_EQ(list.tools[2].tool_class, ToolClass::kUnsafe);
-  const McpToolList wary = read_tool_list({.name = "s", .trust_annotations = false}, *tools.as_array());
+  const McpToolList wary = read_tool_list({.name = "s"}, *tools.as_array());
   EXPECT_EQ(wary.tools[0].tool_class, ToolClass::kUnsafe);
 }
 

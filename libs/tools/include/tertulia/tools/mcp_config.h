@@ -66,9 +66,9 @@ struct McpConfig {
   int max_restarts = 5;
   // The tools that agents may see, by the server's names. None: all.
   std::optional<std::vector<std::string>> tools{};
-  // Whether a tool that calls itself read-only or idempotent is believed. If not, every tool is unsafe.
-  // Default: true.
-  bool trust_annotations = true;
+  // Whether a tool that calls itself read-only or idempotent is believed. If not, every tool is unsafe: what
+  // a server says of itself comes from outside.   Default: false.
+  bool trust_annotations = false;
   std::vector<McpRoot> roots{};
 };
 
