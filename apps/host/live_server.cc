@@ -124,7 +124,7 @@ namespace {
 
 // What has become of what was asked; none if the server works on it.
 std::optional<Result<Path>> look_for_copy(FileSystem& files, const Path& directory, const std::string& id) {
-  const Path copy = path_of(directory, id, kCopy);
+  Path copy = path_of(directory, id, kCopy);
   const Path failed = path_of(directory, id, kFailed);
   if (files.info(copy)) return copy;
   if (const Result<std::string> reason = read_file(files, failed, kMostOfReason)) {
