@@ -37,7 +37,8 @@ const known = dependencies();
 function key_of(unit) {
   const files = known.get(unit.output) ?? [];
   if (files.length === 0) throw new Error(`${unit.output} is not built: build it first`);
-  const lines = [...new Set(files)].sort().map((file) => `${relative(root, file)} ${hash_of(file)}`);
+  // Of the system's headers by their whole path: a checkout may stand at any depth.
+  const lines = [...new Set(files)].sort().map((file) => `${file.startsWith(`${root}/`) ? relative(root, file) : file} ${hash_of(file)}`);
   return sha([tool, unit.command.replaceAll(root, '.'), ...lines].join('\n'));
 }
 

@@ -152,7 +152,7 @@ Result<void> list_keys(const Context& context) {
   TERTULIA_TRY_AS(const std::vector<server::ApiKey> keys, server::read_keys(real_env().files(), directory));
   Result<std::unordered_map<std::string, server::Used>> read = server::read_spending(real_env(), directory);
   std::unordered_map<std::string, server::Used> spent;
-  if (read) spent = *std::move(read);
+  if (read) spent = *read;
   const Time now = real_env().clock().now();
   for (const server::ApiKey& key : keys) {
     const std::string user = key.user ? key.user->text() : "*";
