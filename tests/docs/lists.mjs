@@ -6,8 +6,8 @@ import { rowsBelow } from './tree.mjs';
 function checkDecisions(tree) {
   const index = 'docs/decisions/README.md';
   const pages = tree.documents.map((name) => /^docs\/decisions\/(\d{4})-[\w-]+\.md$/.exec(name)).filter(Boolean);
-  const rows = rowsBelow(tree.read(index), '| |');
-  const listed = rows.map(([first]) => /^\[(\d{4})\]\((\1-[\w-]+\.md)\)$/.exec(first)?.[2] ?? first).filter(Boolean);
+  const rows = rowsBelow(tree.read(index), '| | what it decides |').slice(1);
+  const listed = rows.map(([first]) => /^\[(\d{4})\]\((\1-[\w-]+\.md)\)$/.exec(first)?.[2] ?? first);
   const there = pages.map(([name]) => name.slice('docs/decisions/'.length)).sort();
   if (listed.join(' ') !== there.join(' ')) {
     const lost = there.filter((name) => !listed.includes(name));
@@ -18,7 +18,7 @@ function checkDecisions(tree) {
     if (!tree.read(name).startsWith(`# ${number}`)) tree.wrong(name, `does not begin with "# ${number}"`);
     if (pages.filter(([, other]) => other === number).length > 1) tree.wrong(name, `there are two decisions ${number}`);
   }
-  for (const [, what] of rows.filter(([first]) => first !== '')) {
+  for (const [, what] of rows) {
     if (!what) tree.wrong(index, 'a decision has no line that says what it decides');
   }
   return pages.length;
