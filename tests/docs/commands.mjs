@@ -1,4 +1,7 @@
-// A command of `tertulia` that a document shows exists, and so do its flags: whether it works, the tests of the program say.
+// A command of `tertulia` that a document shows exists, and so do its flags, and docs/guides/cli.md lists every command.
+// Whether they work, the tests of the program say.
+import { rowsBelow } from './tree.mjs';
+
 const groups = new Set(['audit', 'branches', 'config', 'keys', 'memory', 'messages', 'sessions', 'tools', 'workflow']);
 
 // The words and flags that the sources of the command line have as texts.
@@ -6,7 +9,8 @@ function known(tree) {
   const sources = tree.files.filter((file) => /^apps\/cli\/.*\.cc$/.test(file)).map((file) => tree.read(file)).join('\n');
   const words = new Set([...sources.matchAll(/"([a-z][a-z-]*)"/g)].map(([, word]) => word));
   const flags = new Set([...sources.matchAll(/"(?:-\w,)?(--[a-z-]+)[",]/g)].map(([, flag]) => flag));
-  return { words, flags: flags.add('--help').add('--version') };
+  const commands = new Set([...sources.matchAll(/\bapp\.add_subcommand\(\s*"([a-z-]+)"/g)].map(([, word]) => word));
+  return { words, commands, flags: flags.add('--help').add('--version') };
 }
 
 // Each line of a block that calls the program, and each `tertulia …` in the prose; without what follows a pipe or a #.
@@ -18,7 +22,7 @@ function calls(text) {
 }
 
 export function checkCommands(tree) {
-  const { words, flags } = known(tree);
+  const { words, commands, flags } = known(tree);
   let count = 0;
   for (const document of tree.documents.filter((name) => !name.startsWith('docs/decisions/'))) {
     for (const call of calls(tree.read(document))) {
@@ -31,5 +35,11 @@ export function checkCommands(tree) {
       }
     }
   }
-  return `${count} commands`;
+  const page = 'docs/guides/cli.md';
+  const rows = rowsBelow(tree.read(page), '| command |').slice(1);
+  const listed = new Set(rows.flatMap(([cell]) => [...cell.matchAll(/`([a-z][a-z-]*)/g)].map(([, word]) => word)));
+  for (const [flag] of rows.flat().join(' ').matchAll(/(?<=[` ])--[a-z-]+/g)) if (!flags.has(flag)) tree.wrong(page, `there is no flag ${flag}`);
+  for (const word of commands) if (!listed.has(word)) tree.wrong(page, `\`${word}\` is not listed`);
+  for (const word of listed) if (!commands.has(word)) tree.wrong(page, `there is no command ${word}`);
+  return `${count} uses of ${commands.size} commands`;
 }
