@@ -28,6 +28,15 @@ function checkApplications(tree, build) {
   if (built.length === 0 || !same(built, told)) tree.wrong(page, `the applications are ${built.join(' ')}, not ${told.join(' ')}`);
 }
 
+// "- **store**: … `src/sqlite` …" is a folder of that layer.
+function checkParts(tree) {
+  for (const [, layer, text] of tree.read(page).matchAll(/^- \*\*(\w+)\*\*: ([\s\S]*?)(?=^- |\n\n)/gm)) {
+    for (const [, path] of text.matchAll(/`(src\/[\w./-]+)`/g)) {
+      if (!tree.has(`libs/${layer}/${path}`)) tree.wrong(page, `libs/${layer}/${path} is not there`);
+    }
+  }
+}
+
 // `name`, `Type::name`, `name()`: each word of it stands in a source. `TERTULIA_STORE_KIND` is the setting `store.kind`.
 function checkIdentifiers(tree, documents) {
   const words = new Set();
@@ -51,6 +60,7 @@ export function checkArchitecture(tree) {
   const build = tree.read('CMakeLists.txt');
   const layers = checkLayers(tree, build);
   checkApplications(tree, build);
+  checkParts(tree);
   const documents = [page, 'docs/life-of-a-turn.md', 'docs/promises.md', 'CONTRIBUTING.md', ...tree.documents.filter((name) => /^(libs|apps)\/\w+\/README\.md$/.test(name)),
     ...tree.documents.filter((name) => /^docs\/(contracts|formats|guides)\//.test(name)), 'docs/limits.md', 'docs/words.md'];
   return `${layers.length} layers, ${checkIdentifiers(tree, documents)} names`;
