@@ -1,7 +1,7 @@
-// docs/architecture.md names the layers and applications that CMakeLists.txt builds, in their order, and nothing in it or
-// in the pages of the layers has a name that the sources do not have.
+// docs/architecture.md names the layers and applications that CMakeLists.txt builds, in their order, the page of a layer has
+// all of its public headers, and nothing in any of them has a name that the sources do not have.
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { sources } from './paths.mjs';
 import { rowsBelow } from './tree.mjs';
@@ -18,7 +18,11 @@ function checkLayers(tree, build) {
   if (!same(built, drawn)) tree.wrong(page, `the layers are drawn as ${drawn.join(' ')}`);
   const present = readdirSync(join(tree.root, 'libs')).filter((name) => tree.isFolder(`libs/${name}`)).sort();
   if (!same([...built].sort(), present)) tree.wrong('libs', `holds ${present.join(' ')}, and CMakeLists.txt builds ${built.join(' ')}`);
-  for (const layer of built) if (!tree.has(`libs/${layer}/README.md`)) tree.wrong(page, `libs/${layer} has no README.md`);
+  for (const layer of built) {
+    const readme = `libs/${layer}/README.md`;
+    const headers = tree.files.filter((file) => file.startsWith(`libs/${layer}/include/`) && file.endsWith('.h') && !file.includes('/testing/'));
+    for (const header of headers) if (!tree.read(readme).includes(`\`${basename(header)}\``)) tree.wrong(readme, `says nothing of ${header}`);
+  }
   return built;
 }
 
