@@ -3,7 +3,7 @@
 //  - limits.mjs: the numbers of docs/limits.md
 //  - architecture.mjs: layers, applications, names of functions and types
 //  - commands.mjs: commands of the program and their flags
-//  - lists.mjs: decisions, the proofs of the promises, the README's map
+//  - lists.mjs: decisions, the proofs of the promises, the changelog's form, the README's map
 import { resolve } from 'node:path';
 
 import { checkArchitecture } from './architecture.mjs';

@@ -1,4 +1,4 @@
-// Lists that are complete: the decisions, what proves each promise, and the short map of the README.
+// Lists that are complete and in form: the decisions, what proves each promise, the changelog, and the README's short map.
 import { dirname, join, normalize } from 'node:path';
 
 import { rowsBelow } from './tree.mjs';
@@ -37,6 +37,24 @@ function checkPromises(tree) {
   }
 }
 
+// "## [Unreleased]" or "## [1.2.3] - date", below it the sections of Keep a Changelog, in their order, with short entries.
+function checkChangelog(tree) {
+  const page = 'CHANGELOG.md';
+  const sections = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
+  const [, ...versions] = tree.read(page).split(/^## /m);
+  if (versions.length === 0) tree.wrong(page, 'has no version');
+  for (const version of versions) {
+    if (!/^\[(Unreleased|\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d)/.test(version)) tree.wrong(page, `"${version.split('\n')[0]}" is no version`);
+    const [head, ...parts] = version.split(/^### /m);
+    if (/^- /m.test(head)) tree.wrong(page, 'an entry stands in no section');
+    const names = parts.map((part) => part.split('\n')[0]);
+    if (names.join() !== sections.filter((name) => names.includes(name)).join()) tree.wrong(page, `sections ${names.join(', ')}: they are ${sections.join(', ')}, each once`);
+    for (const [entry] of parts.join('\n').matchAll(/^- .*(?:\n  .*)*/gm)) {
+      if (entry.length > 400) tree.wrong(page, `an entry of ${entry.length} characters; 400 are enough: ${entry.slice(0, 60)}…`);
+    }
+  }
+}
+
 function checkMap(tree) {
   const rows = rowsBelow(tree.read('README.md'), '## The map').slice(1);
   if (rows.length === 0 || rows.length > 10) tree.wrong('README.md', `the map has ${rows.length} rows; one to ten are one screen`);
@@ -45,6 +63,7 @@ function checkMap(tree) {
 export function checkLists(tree) {
   const decisions = checkDecisions(tree);
   checkPromises(tree);
+  checkChangelog(tree);
   checkMap(tree);
   return `${decisions} decisions`;
 }
