@@ -71,10 +71,18 @@ Note acceptance(const SessionKey& key, const IngestJob& job, IngestRequest& requ
 IngestJobs::IngestJobs(SemanticMemory& memory, Store& store, Env& env)
     : memory_(memory), store_(store), env_(env), ids_(env.clock(), env.random()) {
   recover();
-  for (std::size_t i = 0; i < kIngestLanes; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (std::size_t i = 0; i < kIngestLanes; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {
+    // The machine refuses one: those before it must not be left behind.
+    end();
+    throw;
+  }
 }
 
-IngestJobs::~IngestJobs() {
+IngestJobs::~IngestJobs() { end(); }
+
+void IngestJobs::end() {
   std::vector<LivePtr> all;
   {
     MutexLock lock(mutex_);

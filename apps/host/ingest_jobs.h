@@ -131,6 +131,7 @@ class IngestJobs {
   };
   using LivePtr = std::shared_ptr<Live>;
 
+  void end();
   void work();
   // The next of a tenant that has none under way; the tenant is then busy.
   LivePtr take_next() TERTULIA_REQUIRES(mutex_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <future>
 #include <thread>
 #include <utility>
@@ -55,7 +56,7 @@ class HttpServer::Impl {
   ~Impl() { stop(); }
 
   Result<void> listen();
-  void begin();
+  Result<void> begin();
   bool drain(milliseconds at_most);
   Result<void> load_certificate();
 
@@ -73,6 +74,7 @@ class HttpServer::Impl {
   void close_acceptor();
   bool wait_for_connections(milliseconds at_most) const;
   void stop();
+  void begin_threads();
   void give_memory_back();
   std::shared_ptr<TlsContext> tls() {
     MutexLock lock(mutex_);
@@ -136,7 +138,18 @@ Result<void> HttpServer::Impl::listen() {
   return {};
 }
 
-void HttpServer::Impl::begin() {
+Result<void> HttpServer::Impl::begin() {
+  try {
+    begin_threads();
+    return {};
+  } catch (const std::exception& problem) {
+    return Error(ErrorCode::kQueueFull, "the machine allows no thread for the server (" +
+                                            std::string(problem.what()) +
+                                            "); end other programs or raise its limit");
+  }
+}
+
+void HttpServer::Impl::begin_threads() {
   for (const auto& loop : loops_) loop->begin();
   asio::co_spawn(loops_.front()->io(), accept(), asio::detached);
   for (const auto& loop : loops_) {
@@ -257,7 +270,7 @@ void HttpServer::Impl::stop() {
     stopping_ = true;
   }
   stopped_.notify_all();
-  upkeep_.join();
+  if (upkeep_.joinable()) upkeep_.join();
   for (const auto& loop : loops_) loop->close_inbox();
 }
 
@@ -267,7 +280,7 @@ HttpServer::~HttpServer() = default;
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options, Service& service, Log log) {
   auto impl = std::make_unique<Impl>(options, service, std::move(log));
   TERTULIA_TRY(impl->listen());
-  impl->begin();
+  TERTULIA_TRY(impl->begin());
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 
