@@ -18,6 +18,7 @@
 
 #include "tertulia/base/run_safely.h"
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/base/with_memory.h"
 
 namespace tertulia::server {
 namespace {
@@ -68,6 +69,7 @@ class HttpServer::Impl {
   }
 
  private:
+  void begin_accepting();
   Task<void> accept();
   void accept_waiting(std::size_t& next);
   void welcome(const std::shared_ptr<Loop>& loop, Socket socket);
@@ -151,7 +153,7 @@ Result<void> HttpServer::Impl::begin() {
 
 void HttpServer::Impl::begin_threads() {
   for (const auto& loop : loops_) loop->begin();
-  asio::co_spawn(loops_.front()->io(), accept(), asio::detached);
+  begin_accepting();
   for (const auto& loop : loops_) {
     // What is thrown ends what it was thrown by, not the loop.
     threads_.emplace_back([loop] {
@@ -160,6 +162,13 @@ void HttpServer::Impl::begin_threads() {
     });
   }
   upkeep_ = std::thread([this] { give_memory_back(); });
+}
+
+void HttpServer::Impl::begin_accepting() {
+  asio::co_spawn(loops_.front()->io(), accept(), [this](const std::exception_ptr& thrown) {
+    // What has run out of memory begins again: else nobody would be let in any more.
+    if (thrown != nullptr && acceptor_->is_open()) with_memory([this] { begin_accepting(); });
+  });
 }
 
 Task<void> HttpServer::Impl::accept() {

@@ -79,8 +79,6 @@ Result<ConfinedOutcome> run_confined(const ConfinedProgram& what, const CancelTo
   run.directory = root.get();
 #ifdef TERTULIA_SHADOW_MEMORY
   run.limits.address_space = RLIM_INFINITY;
-  // Which looks for leaks by tracing the process: that is not allowed in there.
-  run.environment.emplace_back("ASAN_OPTIONS=detect_leaks=0");
 #endif
   const ConfinementReport& report = confinement_report();
   run.namespaces = report.namespaces;
