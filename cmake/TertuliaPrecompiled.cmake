@@ -4,7 +4,7 @@
 # and all else that would differ (position independence, threads) is the same everywhere. tertulia_quick() says which one
 # a target takes; the others take std-O1. ccache does not look into it, because it names the folder that it was made in,
 # but into a .sum beside it: the hash of all that is in it, so that checkouts share a cache.
-if(NOT TERTULIA_QUICK OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR TERTULIA_SANITIZE)
+if(NOT TERTULIA_QUICK OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   return()
 endif()
 
@@ -17,7 +17,8 @@ foreach(name std-O0 std-O1 test-O0)
   list(GET words 1 level)
   set(source "${PROJECT_SOURCE_DIR}/cmake/precompiled/${header}.h")
   set(pch "${precompiled}/${name}.pch")
-  set(compile "${CMAKE_CXX_COMPILER}" -${level} -fPIC -pthread -std=gnu++20 -fpch-instantiate-templates -x c++-header)
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
+  set(compile "${CMAKE_CXX_COMPILER}" ${flags} ${sanitize} -${level} -fPIC -pthread -std=gnu++20 -fpch-instantiate-templates -x c++-header)
   if(header STREQUAL "test")
     list(APPEND compile -DGTEST_HAS_PTHREAD=1)
   endif()

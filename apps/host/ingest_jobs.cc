@@ -6,6 +6,7 @@
 
 #include "tertulia/base/deadline.h"
 #include "tertulia/base/run_safely.h"
+#include "tertulia/base/with_memory.h"
 
 #include "ingest_record.h"
 #include "own_session.h"
@@ -71,10 +72,18 @@ Note acceptance(const SessionKey& key, const IngestJob& job, IngestRequest& requ
 IngestJobs::IngestJobs(SemanticMemory& memory, Store& store, Env& env)
     : memory_(memory), store_(store), env_(env), ids_(env.clock(), env.random()) {
   recover();
-  for (std::size_t i = 0; i < kIngestLanes; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (std::size_t i = 0; i < kIngestLanes; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {
+    // The machine refuses one: those before it must not be left behind.
+    end_threads();
+    throw;
+  }
 }
 
-IngestJobs::~IngestJobs() {
+IngestJobs::~IngestJobs() { end_threads(); }
+
+void IngestJobs::end_threads() {
   std::vector<LivePtr> all;
   {
     MutexLock lock(mutex_);
@@ -221,20 +230,22 @@ IngestJobs::LivePtr IngestJobs::take_next() {
   }
   if (best == queue_.end()) return nullptr;
   LivePtr next = *best;
-  queue_.erase(best);
-  busy_.insert(next->tenant);
   served_[next->tenant] = ++turn_;
+  busy_.insert(next->tenant);
+  queue_.erase(best);
   return next;
 }
 
 void IngestJobs::work() {
   while (true) {
     LivePtr next;
-    {
+    bool stopped = false;
+    with_memory([&] {
       MutexLock lock(mutex_);
       while (!stopping_ && !(next = take_next())) wake_.wait(mutex_);
-      if (stopping_) return;
-    }
+      stopped = stopping_;
+    });
+    if (stopped) return;
     run_safely("the reader of a document", [&] { ingest(next); });
     {
       MutexLock lock(mutex_);
@@ -298,9 +309,9 @@ void IngestJobs::ingest(const LivePtr& live) {
   Result<IngestReport> report = IngestReport();
   try {
     report = attempt(live);
-  } catch (const std::exception& problem) {
-    log_.error("a document could not be ingested", {{"reason", problem.what()}});
-    report = Error(ErrorCode::kStorageFull, "the server could not ingest the document; its log says more");
+  } catch (...) {
+    log_thrown("the reader of a document");
+    report = error_thrown("the reader of a document");
   }
   const std::optional<CancelReason> stopped = live->cancel.token().reason();
   // The next process goes on with it, and being stopped was not the document's doing.
@@ -309,7 +320,7 @@ void IngestJobs::ingest(const LivePtr& live) {
     return;
   }
   const bool cancelled = stopped == CancelReason::kUser;
-  change(live, [&](IngestJob& job) {
+  const auto is_over = [&](IngestJob& job) {
     job.status = report ? JobStatus::kDone : cancelled ? JobStatus::kCancelled : JobStatus::kFailed;
     job.ended_at = env_.clock().now();
     if (report) {
@@ -321,30 +332,56 @@ void IngestJobs::ingest(const LivePtr& live) {
     }
     // Those who wait are told when it is durable.
     --job.version;
-  });
+  };
+  with_memory([&] { change(live, is_over); });
   end(live);
 }
 
 void IngestJobs::change(const LivePtr& live, const std::function<void(IngestJob&)>& how) {
-  std::vector<std::function<void(IngestJob)>> told;
-  IngestJob job;
   {
     MutexLock lock(mutex_);
     how(live->job);
     ++live->job.version;
-    job = live->job;
-    std::erase_if(live->watchers, [&](auto& watcher) {
-      if (job.version <= watcher.first) return false;
-      told.push_back(std::move(watcher.second));
-      return true;
-    });
   }
-  for (const auto& one : told) one(job);
+  // One at a time: a lack of memory must not cost anybody the answer.
+  std::size_t at = 0;
+  std::function<void(IngestJob)> told;
+  IngestJob job;
+  const auto take_next = [&] {
+    MutexLock lock(mutex_);
+    told = nullptr;
+    for (; at < live->watchers.size(); ++at) {
+      if (live->job.version <= live->watchers[at].first) continue;
+      job = live->job;
+      told = std::move(live->watchers[at].second);
+      live->watchers.erase(live->watchers.begin() + static_cast<std::ptrdiff_t>(at));
+      return;
+    }
+  };
+  while (true) {
+    with_memory(take_next);
+    if (!told) return;
+    run_safely("whoever waits for a document", [&] { told(std::move(job)); });
+  }
 }
 
 // The end of a job is durable before anybody is told. If it cannot be, the next process ingests it again,
 // which changes nothing.
 void IngestJobs::end(const LivePtr& live) {
+  run_safely("the end of an ingestion", [&] { store_end(live); });
+  change(live, [](IngestJob&) {});
+  with_memory([&] {
+    MutexLock lock(mutex_);
+    recent_.push_back(live->job.id);
+    if (recent_.size() > kKeptJobs) {
+      live_.erase(recent_.front());
+      recent_.pop_front();
+    }
+  });
+  wake_.notify_all();
+}
+
+void IngestJobs::store_end(const LivePtr& live) {
   const SessionKey key = ingest_session(live->tenant, live->user);
   const IngestJob job = live->job;
   Note noted{.key = key, .conditions = {}, .changes = {}};
@@ -361,16 +398,6 @@ void IngestJobs::end(const LivePtr& live) {
   if (!stored && !is_gone(stored.error())) {
     log_.warn("the end of an ingestion could not be stored", {{"code", name_of(stored.error().code())}});
   }
-  change(live, [](IngestJob&) {});
-  {
-    MutexLock lock(mutex_);
-    recent_.push_back(job.id);
-    if (recent_.size() > kKeptJobs) {
-      live_.erase(recent_.front());
-      recent_.pop_front();
-    }
-  }
-  wake_.notify_all();
 }
 
 Result<void> IngestJobs::prune(const SessionKey& key) {

@@ -131,6 +131,7 @@ class IngestJobs {
   };
   using LivePtr = std::shared_ptr<Live>;
 
+  void end_threads();
   void work();
   // The next of a tenant that has none under way; the tenant is then busy.
   LivePtr take_next() TERTULIA_REQUIRES(mutex_);
@@ -142,6 +143,7 @@ class IngestJobs {
   // Changes the job and tells those who wait.
   void change(const LivePtr& live, const std::function<void(IngestJob&)>& how);
   void end(const LivePtr& live);
+  void store_end(const LivePtr& live);
   Result<std::optional<IngestJob>> known_by_key(const IngestRequest& request);
   Result<void> check_queue(const IngestRequest& request);
   Result<void> prune(const SessionKey& key);

@@ -74,13 +74,13 @@ export function folder() {
 
 export class Server {
   // `config` is the text of a configuration file.
-  static async start({ data = folder(), config = '', args = [] } = {}) {
+  static async start({ data = folder(), config = '', args = [], env = {} } = {}) {
     const server = new Server();
     server.data = data;
     const file = join(folder(), 'config.toml');
     writeFileSync(file, config, { mode: 0o600 });
     server.config = file;
-    server.process = spawn(program, ['--json', '--data', data, '--config', file, 'serve', '--port', '0', ...args], { env: clean() });
+    server.process = spawn(program, ['--json', '--data', data, '--config', file, 'serve', '--port', '0', ...args], { env: clean(env) });
     server.ended = new Promise((done) => server.process.on('exit', (code, signal) => done({ code, signal })));
     server.errors = '';
     server.process.stderr.on('data', (bytes) => (server.errors += bytes));

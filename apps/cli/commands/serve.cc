@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -122,7 +123,12 @@ void wait_for_end(const sigset_t& signals, server::Server& server, const Host& h
     if (sigwait(&signals, &signal) != 0) continue;
     if (signal == SIGUSR1) {
       copied();
-      copying = std::thread([&host] { answer_backup(real_env(), host.directory(), host.sqlite()); });
+      try {
+        copying = std::thread([&host] { answer_backup(real_env(), host.directory(), host.sqlite()); });
+      } catch (const std::exception& problem) {
+        // Whoever asked waits until it gives up; everybody else goes on.
+        log.error("the store could not be copied", {{"reason", problem.what()}});
+      }
     } else if (signal == SIGHUP) {
       renew(before, settings(), server, log);
     } else {

@@ -89,6 +89,7 @@ class ApiExchange final : public Exchange, public std::enable_shared_from_this<A
   Call call_for(Request& request);
   // The answer to a request whose handler has thrown; within the catch.
   Reply mishap() const;
+  Reply mishap_told() const;
   Reply counted(Reply reply);
   // Whether it may change something: then that it begins is durable before it does.
   bool must_be_noted() const;
@@ -174,6 +175,16 @@ Call ApiExchange::call_for(Request& request) {
 }
 
 Reply ApiExchange::mishap() const {
+  try {
+    return mishap_told();
+  } catch (...) {
+    // Not even for that.
+    return {.status = 507,
+            .fixed = R"({"error":{"code":"storage_full","message":"the server is out of memory"}})"};
+  }
+}
+
+Reply ApiExchange::mishap_told() const {
   try {
     throw;
   } catch (const std::bad_alloc&) {

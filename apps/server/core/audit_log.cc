@@ -11,6 +11,7 @@
 #include "tertulia/base/run_safely.h"
 #include "tertulia/base/sha256.h"
 #include "tertulia/base/utf8.h"
+#include "tertulia/base/with_memory.h"
 
 #include "core/call.h"
 
@@ -238,15 +239,10 @@ class AuditLog::Writer {
         entries.swap(waiting_);
         writing_ = true;
       }
-      if (now() >= next_anchor_) anchor_again();
+      if (now() >= next_anchor_) run_safely("the writer of the audit log", [&] { anchor_again(); });
       bool written = entries.empty();
-      if (!written) {
-        run_safely("the writer of the audit log", [&] { written = write_all(entries); });
-        // Whoever still waits was not told because of what was thrown.
-        for (Waiting& one : entries) {
-          if (one.durable)
-            std::exchange(one.durable, nullptr)(Error(ErrorCode::kStorageFull, "out of memory"));
-        }
+      if (!written && !run_safely("the writer of the audit log", [&] { written = write_all(entries); })) {
+        put_back(entries);
       }
       if (!written && last) return give_up(unwritten_);
       MutexLock lock(mutex_);
@@ -276,6 +272,20 @@ class AuditLog::Writer {
         std::exchange(one.durable, nullptr)(
             Error(why.code(), "the audit log cannot be written, so nothing is changed: " + why.message()));
       } else {
+        unwritten_.push_back(std::move(one));
+      }
+    }
+  }
+
+  // Memory has run out before they were written: what was to begin is refused, what has ended waits for more.
+  void put_back(std::vector<Waiting>& entries) {
+    with_memory([&] { unwritten_.reserve(unwritten_.size() + entries.size()); });
+    for (Waiting& one : entries) {
+      const Done<void> told = std::exchange(one.durable, nullptr);
+      if (told) {
+        run_safely("the writer of the audit log",
+                   [&] { told(Error(ErrorCode::kStorageFull, "the server is out of memory")); });
+      } else if (!one.entry.request.empty()) {
         unwritten_.push_back(std::move(one));
       }
     }
@@ -311,7 +321,9 @@ class AuditLog::Writer {
     chain_ = std::move(after);
     if (std::exchange(failing_, false)) log_.info("the audit log is written again", {});
     for (Waiting& one : entries) {
-      if (one.durable) std::exchange(one.durable, nullptr)({});
+      if (const Done<void> told = std::exchange(one.durable, nullptr)) {
+        run_safely("whoever waits for the audit log", [&] { told({}); });
+      }
     }
     return {};
   }

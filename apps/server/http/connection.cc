@@ -5,6 +5,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include "tertulia/base/with_memory.h"
+
 #include "http/upgrade.h"
 
 namespace tertulia::server {
@@ -119,14 +121,26 @@ Task<Reply> Connection::answer_of(const std::shared_ptr<Exchange>& exchange) {
   const auto slot = std::make_shared<Slot>();
   slot->letter = std::make_shared<Letter<Reply>>(loop_, weak_from_this());
   slot->self = shared_from_this();
-  exchange->answer(reader_->request(), [slot](Reply reply) {
-    if (slot->answered.exchange(true)) return;
-    std::shared_ptr<Connection> self = std::move(slot->self);
-    if (self->loop_->io().get_executor().running_in_this_thread() && !slot->returned) {
-      slot->at_once = std::move(reply);
-    } else {
-      slot->letter->send(std::move(reply), std::move(self));
+  // Dropped unanswered, because there was no memory to say so: whoever asked must not wait for ever.
+  struct Answer {
+    explicit Answer(std::shared_ptr<Slot> to) : slot(std::move(to)) {}
+    ~Answer() {
+      give({.status = 500,
+            .fixed = R"({"error":{"code":"internal","message":"the server has lost this request"}})"});
     }
+    void give(Reply reply) const {
+      if (slot->answered.exchange(true)) return;
+      std::shared_ptr<Connection> self = std::move(slot->self);
+      if (self->loop_->io().get_executor().running_in_this_thread() && !slot->returned) {
+        slot->at_once = std::move(reply);
+      } else {
+        slot->letter->send(std::move(reply), std::move(self));
+      }
+    }
+    const std::shared_ptr<Slot> slot;
+  };
+  exchange->answer(reader_->request(), [answer = std::make_shared<Answer>(slot)](Reply reply) {
+    answer->give(std::move(reply));
   });
   slot->returned = true;
   if (slot->at_once) co_return *std::move(slot->at_once);
@@ -161,9 +175,9 @@ Task<void> Connection::wait_to_be_woken() {
 
 void Connection::wake() {
   if (!sleeper_) return;
-  auto sleeper = *std::move(sleeper_);
-  sleeper_.reset();
-  boost::asio::post(loop_->io(), std::move(sleeper));
+  // It keeps its place until then: one that is dropped takes the connection with it. Who wakes without reason
+  // looks again what it waits for.
+  with_memory([this] { boost::asio::post(loop_->io(), [self = shared_from_this()] { self->wake_now(); }); });
 }
 
 void Connection::wake_now() {

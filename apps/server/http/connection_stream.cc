@@ -1,7 +1,11 @@
 // A stream that a Connection writes, bit by bit, for as long as somebody reads it.
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <sys/socket.h>
@@ -42,13 +46,30 @@ Task<bool> Connection::send_stream(Exchange& exchange, const Reply& reply, bool 
     framed.append("\r\n").append(bytes).append("\r\n");
     return framed;
   };
-  const auto letter = std::make_shared<Letter<std::optional<std::string>>>(loop_, weak_from_this());
+  using Bytes = std::optional<std::string>;
+  const auto letter = std::make_shared<Letter<Bytes>>(loop_, weak_from_this());
+  const auto dropped = std::make_shared<std::atomic<bool>>(false);
+  // What is asked for and dropped, because there was no memory to answer, ends the stream in the middle:
+  // whoever reads it comes back.
+  struct Asked {
+    std::shared_ptr<Letter<Bytes>> letter;
+    std::shared_ptr<ByteStream> stream;
+    std::shared_ptr<std::atomic<bool>> dropped;
+    std::atomic<bool> given = false;
+
+    ~Asked() {
+      if (given) return;
+      *dropped = true;
+      letter->send(std::nullopt);
+    }
+  };
   streaming_ = &exchange;
   watch_for_hang_up();
   bool whole = false;
   while (true) {
-    reply.stream->next([letter, stream = reply.stream](std::optional<std::string> bytes) {
-      letter->send(std::move(bytes));
+    const auto asked = std::make_shared<Asked>(letter, reply.stream, dropped);
+    reply.stream->next([asked](Bytes bytes) {
+      if (!asked->given.exchange(true)) asked->letter->send(std::move(bytes));
     });
     bool lost = false;
     while (!letter->here() && !lost) {
@@ -57,7 +78,7 @@ Task<bool> Connection::send_stream(Exchange& exchange, const Reply& reply, bool 
       const bool silent = Loop::now() - last_write_ >= times_.heartbeat && !reply.stream->heartbeat().empty();
       if (!letter->here() && !lost && silent) lost = !co_await write(frame(reply.stream->heartbeat()));
     }
-    if (lost || cut_ || exchange.revoked()) break;
+    if (lost || cut_ || exchange.revoked() || *dropped) break;
     const std::optional<std::string> bytes = letter->take();
     if (!bytes) {
       whole = !chunked || co_await write("0\r\n\r\n");

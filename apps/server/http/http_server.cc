@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <future>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 
 #include "tertulia/base/run_safely.h"
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/base/with_memory.h"
 
 namespace tertulia::server {
 namespace {
@@ -55,7 +57,7 @@ class HttpServer::Impl {
   ~Impl() { stop(); }
 
   Result<void> listen();
-  void begin();
+  Result<void> begin();
   bool drain(milliseconds at_most);
   Result<void> load_certificate();
 
@@ -67,12 +69,14 @@ class HttpServer::Impl {
   }
 
  private:
+  void begin_accepting();
   Task<void> accept();
   void accept_waiting(std::size_t& next);
   void welcome(const std::shared_ptr<Loop>& loop, Socket socket);
   void close_acceptor();
   bool wait_for_connections(milliseconds at_most) const;
   void stop();
+  void begin_threads();
   void give_memory_back();
   std::shared_ptr<TlsContext> tls() {
     MutexLock lock(mutex_);
@@ -136,9 +140,20 @@ Result<void> HttpServer::Impl::listen() {
   return {};
 }
 
-void HttpServer::Impl::begin() {
+Result<void> HttpServer::Impl::begin() {
+  try {
+    begin_threads();
+    return {};
+  } catch (const std::exception& problem) {
+    return Error(ErrorCode::kQueueFull, "the machine allows no thread for the server (" +
+                                            std::string(problem.what()) +
+                                            "); end other programs or raise its limit");
+  }
+}
+
+void HttpServer::Impl::begin_threads() {
   for (const auto& loop : loops_) loop->begin();
-  asio::co_spawn(loops_.front()->io(), accept(), asio::detached);
+  begin_accepting();
   for (const auto& loop : loops_) {
     // What is thrown ends what it was thrown by, not the loop.
     threads_.emplace_back([loop] {
@@ -147,6 +162,13 @@ void HttpServer::Impl::begin() {
     });
   }
   upkeep_ = std::thread([this] { give_memory_back(); });
+}
+
+void HttpServer::Impl::begin_accepting() {
+  asio::co_spawn(loops_.front()->io(), accept(), [this](const std::exception_ptr& thrown) {
+    // What has run out of memory begins again: else nobody would be let in any more.
+    if (thrown != nullptr && acceptor_->is_open()) with_memory([this] { begin_accepting(); });
+  });
 }
 
 Task<void> HttpServer::Impl::accept() {
@@ -257,7 +279,7 @@ void HttpServer::Impl::stop() {
     stopping_ = true;
   }
   stopped_.notify_all();
-  upkeep_.join();
+  if (upkeep_.joinable()) upkeep_.join();
   for (const auto& loop : loops_) loop->close_inbox();
 }
 
@@ -267,7 +289,7 @@ HttpServer::~HttpServer() = default;
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const HttpOptions& options, Service& service, Log log) {
   auto impl = std::make_unique<Impl>(options, service, std::move(log));
   TERTULIA_TRY(impl->listen());
-  impl->begin();
+  TERTULIA_TRY(impl->begin());
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 

@@ -1,11 +1,12 @@
 #include "http/loop.h"
 
-#include <algorithm>
 #include <array>
 #include <ctime>
 #include <utility>
 
 #include <boost/asio/post.hpp>
+
+#include "tertulia/base/run_safely.h"
 
 #include "http/connection.h"
 
@@ -44,6 +45,7 @@ void Loop::sweep() {
     Connection& connection = *at++;
     connection.look_after(now);
   }
+  take_in();
 }
 
 void Loop::drain() {
@@ -87,34 +89,40 @@ void Loop::deliver(std::shared_ptr<Delivery> delivery) {
   {
     MutexLock lock(mutex_);
     if (closed_) return;
-    inbox_.push_back(std::move(delivery));
-    if (inbox_.size() > 1) return;
+    const bool first = inbox_.empty();
+    inbox_.push(std::move(delivery));
+    if (!first) return;
   }
-  boost::asio::post(io_, [this] { take_in(); });
+  call_take_in();
+}
+
+void Loop::call_take_in() noexcept {
+  run_safely("a loop of the server", [this] { boost::asio::post(io_, [this] { take_in(); }); });
 }
 
 void Loop::take_in() {
-  if (arrived_ == arriving_.size()) {
-    arriving_.clear();
-    arrived_ = 0;
+  if (arriving_.empty()) {
     MutexLock lock(mutex_);
     arriving_.swap(inbox_);
   }
-  const std::size_t end = std::min(arrived_ + kArriveAtOnce, arriving_.size());
-  while (arrived_ < end) std::exchange(arriving_[arrived_++], nullptr)->arrive();
-  bool more = arrived_ < arriving_.size();
+  for (std::size_t i = 0; i < kArriveAtOnce; ++i) {
+    const std::shared_ptr<Delivery> delivery = arriving_.pop();
+    if (!delivery) break;
+    run_safely("an answer to a client", [&] { delivery->arrive(); });
+  }
+  bool more = !arriving_.empty();
   if (!more) {
     MutexLock lock(mutex_);
     more = !inbox_.empty();
   }
-  if (more) boost::asio::post(io_, [this] { take_in(); });
+  if (more) call_take_in();
 }
 
 void Loop::close_inbox() {
   // Each of them keeps the loop.
-  arriving_.clear();
-  arrived_ = 0;
-  std::vector<std::shared_ptr<Delivery>> dropped;
+  Deliveries arriving;
+  arriving.swap(arriving_);
+  Deliveries dropped;
   MutexLock lock(mutex_);
   closed_ = true;
   dropped.swap(inbox_);

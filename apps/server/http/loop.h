@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -31,6 +31,45 @@ class Delivery {
   virtual ~Delivery() = default;
   // On the thread of the loop.
   virtual void arrive() = 0;
+
+ private:
+  friend class Deliveries;
+  std::shared_ptr<Delivery> next_;
+};
+
+// Those that wait, the first first. Adding one needs no memory: an answer must not be lost because there is
+// none.
+class Deliveries {
+ public:
+  Deliveries() = default;
+  ~Deliveries() {
+    while (pop()) {
+    }
+  }
+  Deliveries(const Deliveries&) = delete;
+  Deliveries& operator=(const Deliveries&) = delete;
+
+  bool empty() const { return first_ == nullptr; }
+  void push(std::shared_ptr<Delivery> delivery) {
+    Delivery* const added = delivery.get();
+    (last_ == nullptr ? first_ : last_->next_) = std::move(delivery);
+    last_ = added;
+  }
+  // Null: there is none.
+  std::shared_ptr<Delivery> pop() {
+    std::shared_ptr<Delivery> taken = std::move(first_);
+    if (taken) first_ = std::move(taken->next_);
+    if (!first_) last_ = nullptr;
+    return taken;
+  }
+  void swap(Deliveries& other) noexcept {
+    first_.swap(other.first_);
+    std::swap(last_, other.last_);
+  }
+
+ private:
+  std::shared_ptr<Delivery> first_;
+  Delivery* last_ = nullptr;
 };
 
 // Shared, because a handler that answers late may hold it when the server is already gone.
@@ -71,6 +110,8 @@ class Loop : public std::enable_shared_from_this<Loop> {
  private:
   void sweep();
   void take_in();
+  // So that take_in() is called. Where there is no memory for that, the next sweep calls it.
+  void call_take_in() noexcept;
 
   boost::asio::io_context io_;
   boost::asio::steady_timer sweep_timer_;
@@ -82,11 +123,10 @@ class Loop : public std::enable_shared_from_this<Loop> {
   std::unique_ptr<List> list_;
   Mutex mutex_;
   CondVar emptied_;
-  std::vector<std::shared_ptr<Delivery>> inbox_ TERTULIA_GUARDED_BY(mutex_);
+  Deliveries inbox_ TERTULIA_GUARDED_BY(mutex_);
   bool closed_ TERTULIA_GUARDED_BY(mutex_) = false;
-  // Taken in; those before `arrived_` have arrived. Of the loop's thread.
-  std::vector<std::shared_ptr<Delivery>> arriving_;
-  std::size_t arrived_ = 0;
+  // Taken in. Of the loop's thread.
+  Deliveries arriving_;
 };
 
 }  // namespace tertulia::server

@@ -104,6 +104,10 @@ Result<std::vector<Message>> load_handed_back(Store& store, const SessionKey& ke
   if (array == nullptr) return Error(ErrorCode::kDamaged, "what was handed back is no list of messages");
   for (const Json& form : *array) {
     TERTULIA_TRY_AS(Message message, from_json<Message>(form));
+    // An answer that calls, and results: nothing else is read further on.
+    const bool fits = messages.empty() ? message.has_tool_calls()
+                                       : message.part_count() > 0 && message.role() == Role::kTool;
+    if (!fits) return Error(ErrorCode::kDamaged, "what was handed back is no answer with results");
     messages.push_back(std::move(message));
   }
   return messages;

@@ -103,8 +103,7 @@ Result<ResponsePlace> place_behind(const Call& call, const KeptResponse& previou
   TERTULIA_TRY_AS(const std::uint64_t end, end_of_turn(stored, place.key, *head, plan.ids.turn));
   TERTULIA_TRY_AS(place.handed_back, load_handed_back(stored, place.key, plan.branch, plan.ids.turn));
   if (!store) {
-    TERTULIA_TRY_AS(place.before, load_branch(stored, place.key, *head));
-    place.before->transcript = place.before->transcript.prefix(end);
+    TERTULIA_TRY_AS(place.before, load_branch_until(stored, place.key, *head, end));
     return place;
   }
   TERTULIA_TRY_AS(const std::optional<BranchId> known, branch_of_key(stored, place.key, once));

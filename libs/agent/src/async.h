@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <list>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -19,6 +21,7 @@
 #include "tertulia/base/done.h"
 #include "tertulia/base/result.h"
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/base/with_memory.h"
 
 #include "crew.h"
 
@@ -90,11 +93,17 @@ Task<void> sleep_until_given(Pending<T>& answer) {
       [](auto handler, Pending<T>* waited) {
         auto executor = boost::asio::get_associated_executor(handler);
         auto& crew = static_cast<Crew&>(boost::asio::query(executor, boost::asio::execution::context));
-        auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        const auto resume = [keep = crew.shared_from_this(), executor, shared] {
-          boost::asio::post(executor, [shared] { (*shared)(); });
-        };
-        if (!waited->wait(resume)) resume();
+        // A handler that is dropped takes its coroutine with it, and whoever waits for that would wait for
+        // ever.
+        with_memory([&] {
+          auto shared = std::make_shared<std::optional<decltype(handler)>>();
+          std::function<void()> resume = [keep = crew.shared_from_this(), executor, shared] {
+            with_memory([&] { boost::asio::post(executor, [shared] { (**shared)(); }); });
+          };
+          auto at_once = resume;
+          shared->emplace(std::move(handler));
+          if (!waited->wait(std::move(resume))) at_once();
+        });
       },
       boost::asio::use_awaitable, &answer);
 }
@@ -117,15 +126,15 @@ class Mailbox {
  public:
   void push(T value) {
     Done<T> waiting;
-    {
+    with_memory([&] {
       MutexLock lock(mutex_);
-      if (!waiting_) {
+      if (waiting_) {
+        waiting = std::exchange(waiting_, nullptr);
+      } else {
         values_.push_back(std::move(value));
-        return;
       }
-      waiting = std::exchange(waiting_, nullptr);
-    }
-    waiting(std::move(value));
+    });
+    if (waiting) waiting(std::move(value));
   }
 
   // The next value, as soon as there is one. One taker at a time.
@@ -160,7 +169,12 @@ class Mailbox {
 
 template <class T>
 Task<T> take(Mailbox<T>& mailbox) {
-  co_return *(co_await await<T>([&mailbox](Done<T> done) { mailbox.pop(std::move(done)); }));
+  while (true) {
+    Result<T> taken = co_await await<T>([&mailbox](Done<T> done) { mailbox.pop(std::move(done)); });
+    if (taken) co_return *std::move(taken);
+    // There was no memory to wait: it is tried again.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 }  // namespace tertulia

@@ -1,7 +1,9 @@
 // An AsyncMutex: one coroutine at a time, without holding a thread.
 #pragma once
 
+#include <chrono>
 #include <list>
+#include <thread>
 #include <utility>
 
 #include "async.h"
@@ -29,7 +31,10 @@ class AsyncMutex {
 
   // In the order of the calls.
   Task<Lock> lock() {
-    (void)co_await await<bool>([this](Done<bool> done) { enter(std::move(done)); });
+    // Without memory to stand in line nothing is locked: it is tried again.
+    while (!co_await await<bool>([this](Done<bool> done) { enter(std::move(done)); })) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     co_return Lock(*this);
   }
 

@@ -11,6 +11,7 @@
 
 #include "tertulia/agent/agent_definition.h"
 #include "tertulia/agent/middleware.h"
+#include "tertulia/base/run_safely.h"
 #include "tertulia/base/thread_annotations.h"
 
 #include "async.h"
@@ -23,7 +24,9 @@ Done<T> answered_once(Done<T> done, std::string_view who) {
   struct State {
     State(Done<T> answer, std::string_view owner) : done(std::move(answer)), name(owner) {}
     ~State() {
-      if (!called.exchange(true)) done(Error(ErrorCode::kToolFailed, name + " gave no answer"));
+      if (called.exchange(true)) return;
+      run_safely("whoever waits for an answer",
+                 [this] { done(Error(ErrorCode::kToolFailed, name + " gave no answer")); });
     }
     Done<T> done;
     std::string name;

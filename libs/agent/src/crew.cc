@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <stdexcept>
 
 #include "tertulia/base/check.h"
 #include "tertulia/base/last_act.h"
@@ -19,16 +20,19 @@ thread_local Crew::Place* Crew::here = nullptr;
 std::shared_ptr<Crew> Crew::make(std::size_t at_once, std::size_t jobs) {
   TERTULIA_CHECK(at_once > 0, "steps need a thread");
   std::shared_ptr<Crew> crew(new Crew(at_once, jobs));
-  MutexLock lock(crew->mutex_);
-  for (std::size_t i = 0; i < at_once; ++i) {
-    TERTULIA_CHECK(crew->add_thread(), "the machine allows no thread for an engine");
+  bool all = true;
+  {
+    MutexLock lock(crew->mutex_);
+    for (std::size_t i = 0; i < at_once && all; ++i) all = crew->add_thread();
   }
-  return crew;
+  if (all) return crew;
+  crew->close(Duration::zero());
+  throw std::runtime_error("the machine allows no thread for an engine");
 }
 
 Crew::~Crew() = default;
 
-void Crew::add_step(WorkPtr step) {
+void Crew::add_step(WorkPtr& step) {
   Place* wanted = nullptr;
   {
     MutexLock lock(mutex_);

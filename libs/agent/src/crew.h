@@ -23,6 +23,7 @@
 #include "tertulia/base/clock.h"
 #include "tertulia/base/executor.h"
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/base/with_memory.h"
 
 namespace tertulia {
 
@@ -35,7 +36,7 @@ class Crew final : public Executor,
                    public std::enable_shared_from_this<Crew> {
  public:
   // As many threads as `at_once` begin now. For each job that runs or waits there is one more, up to `jobs`:
-  // steps never wait for a job.
+  // steps never wait for a job. Throws std::runtime_error if the machine allows no thread.
   static std::shared_ptr<Crew> make(std::size_t at_once, std::size_t jobs);
   ~Crew() override;
   Crew(const Crew&) = delete;
@@ -45,7 +46,10 @@ class Crew final : public Executor,
   // dropped.
   template <class Step>
   void post_step(Step step) {
-    add_step(std::make_unique<WorkOf<Step>>(std::move(step)));
+    // A step that is dropped takes its coroutine with it, which takes memory as well.
+    WorkPtr work;
+    with_memory([&] { work = std::make_unique<WorkOf<Step>>(std::move(step)); });
+    with_memory([&] { add_step(work); });
   }
 
   // A job: kQueueFull, kClosed.
@@ -86,7 +90,7 @@ class Crew final : public Executor,
 
   Crew(std::size_t at_once, std::size_t jobs) : at_once_(at_once), most_jobs_(jobs) {}
 
-  void add_step(WorkPtr step);
+  void add_step(WorkPtr& step);
   // Until all threads but this one have ended; those that have not by then are in a job.
   void await_threads(Duration grace) TERTULIA_REQUIRES(mutex_);
   bool add_thread() TERTULIA_REQUIRES(mutex_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -230,7 +231,12 @@ Result<std::shared_ptr<Engine>> Engine::open(EngineOptions options) {
   if (sodium_init() < 0) return Error(ErrorCode::kStorageIo, "libsodium cannot be initialised");
   if (options.worker_threads == 0) return Error(ErrorCode::kOutOfRange, "an engine needs a thread for tools");
   if (options.threads == 0) options.threads = std::max(1U, std::thread::hardware_concurrency() / 2);
-  return std::shared_ptr<Engine>(new Engine(std::make_unique<Impl>(std::move(options))));
+  try {
+    return std::shared_ptr<Engine>(new Engine(std::make_unique<Impl>(std::move(options))));
+  } catch (const std::exception& problem) {
+    return Error(ErrorCode::kQueueFull, "an engine cannot be started: " + std::string(problem.what()) +
+                                            "; end other programs, or raise the limit of threads");
+  }
 }
 
 Result<void> Engine::add(AgentDefinitionPtr agent) { return impl_->add(std::move(agent)); }

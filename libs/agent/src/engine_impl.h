@@ -15,6 +15,7 @@
 namespace tertulia {
 
 struct TurnWork;
+class Arrival;
 
 // How often leases of running turns get more time; a third of what they have.
 inline constexpr auto kRenewEvery = std::chrono::seconds(10);
@@ -61,7 +62,7 @@ class Engine::Impl {
   AgentDefinitionPtr agent_of(const AgentId& id) const;
 
   // Decides what becomes of a submission; see submit.cc.
-  Task<void> serve_next(SessionDeskPtr desk);
+  Task<void> serve_next(Arrival arrival);
   Task<Result<void>> place(SessionDeskPtr desk, SubmissionPtr submission);
   Task<Result<bool>> join_earlier(SessionDesk& desk, BranchSlot& slot, const Submission& submission);
   // kTurnRunning if another engine has the branch.

@@ -5,6 +5,8 @@
 
 #include "tertulia/base/check.h"
 #include "tertulia/base/json.h"
+#include "tertulia/base/run_safely.h"
+#include "tertulia/base/with_memory.h"
 #include "tertulia/conversation/json_forms.h"
 
 namespace tertulia {
@@ -234,17 +236,27 @@ void EventLog::read(std::uint64_t from, std::size_t limit, Done<EventBatch> done
 }
 
 void EventLog::answer_waiters() {
-  std::vector<std::pair<Done<EventBatch>, EventBatch>> answers;
-  {
+  // One at a time: what one of them does, or a lack of memory, must not cost another its answer. Whoever
+  // takes one out goes on with those behind it.
+  std::size_t at = 0;
+  Done<EventBatch> done;
+  EventBatch batch;
+  const auto take_next = [&] {
     MutexLock lock(mutex_);
-    std::erase_if(waiters_, [&](Waiter& waiter) TERTULIA_REQUIRES(mutex_) {
-      EventBatch batch = collect(waiter.from, waiter.limit);
-      if (batch.events.empty() && !batch.last) return false;
-      answers.emplace_back(std::move(waiter.done), std::move(batch));
-      return true;
-    });
+    for (; at < waiters_.size(); ++at) {
+      batch = collect(waiters_[at].from, waiters_[at].limit);
+      if (batch.events.empty() && !batch.last) continue;
+      done = std::move(waiters_[at].done);
+      waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(at));
+      return;
+    }
+    done = nullptr;
+  };
+  while (true) {
+    with_memory(take_next);
+    if (!done) return;
+    run_safely("a reader of a turn", [&] { done(std::move(batch)); });
   }
-  for (auto& [done, batch] : answers) done(std::move(batch));
 }
 
 Result<std::vector<Event>> read_stored_events(std::string_view stored) {

@@ -13,7 +13,9 @@
 #include "tertulia/agent/permissions.h"
 #include "tertulia/agent/run.h"
 #include "tertulia/base/cancellation.h"
+#include "tertulia/base/run_safely.h"
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/base/with_memory.h"
 #include "tertulia/conversation/journal.h"
 #include "tertulia/store/session_key.h"
 
@@ -123,18 +125,21 @@ class LiveTurn {
   void finish(Result<OutcomePtr> outcome) {
     std::vector<Done<TurnOutcome>> waiting;
     std::map<std::string, Done<Answer>> unanswered;
-    {
+    with_memory([&] {
       MutexLock lock(mutex_);
+      outcome_ = outcome;
       steering_closed_ = true;
       unanswered.swap(elicitations_);
-      outcome_ = outcome;
       waiting.swap(waiting_);
-    }
+    });
     log.close();
     for (const auto& [id, done] : unanswered) {
-      done(Error(ErrorCode::kCancelled, "the turn is over, and nobody has answered"));
+      run_safely("a question of a turn",
+                 [&] { done(Error(ErrorCode::kCancelled, "the turn is over, and nobody has answered")); });
     }
-    for (const Done<TurnOutcome>& done : waiting) done(value_of(outcome));
+    for (const Done<TurnOutcome>& done : waiting) {
+      run_safely("whoever waits for a turn", [&] { done(value_of(outcome)); });
+    }
   }
   void wait_for_outcome(Done<TurnOutcome> done) {
     std::optional<Result<OutcomePtr>> outcome;

@@ -4,6 +4,14 @@
 
 namespace tertulia {
 
+Result<ModelInfo> info_of_model(const TurnWork& work) {
+  ModelInfo info = work.model().info(work.model_name());
+  if (info.tokenizer) return info;
+  return Error(ErrorCode::kBadConfig, "the model '" + info.name + "' of agent '" +
+                                          work.agent->spec.id.text() +
+                                          "' has no tokenizer; give it one in info()");
+}
+
 Message counted(const TurnWork& work, const Message& message) {
   const ModelInfo info = work.model().info(work.model_name());
   std::uint64_t tokens = 0;

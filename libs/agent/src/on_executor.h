@@ -8,6 +8,7 @@
 #include <boost/asio/execution/context.hpp>
 
 #include "tertulia/base/executor.h"
+#include "tertulia/base/run_safely.h"
 
 #include "async.h"
 
@@ -23,9 +24,11 @@ class OnExecutor {
   template <class Function>
   void execute(Function function) const {
     // Jobs are copied, and a function of Asio's is not.
-    auto shared = std::make_shared<Function>(std::move(function));
-    const Result<void> posted = where_->post([shared] { std::move (*shared)(); });
-    // One that is full or closed: the turn must come to its end all the same.
+    std::shared_ptr<Function> shared;
+    with_memory([&] { shared = std::make_shared<Function>(std::move(function)); });
+    bool posted = false;
+    run_safely("an executor", [&] { posted = where_->post([shared] { std::move (*shared)(); }).ok(); });
+    // One that is full, closed or without memory: the turn must come to its end all the same.
     if (!posted) crew_->post_step([shared] { std::move (*shared)(); });
   }
 

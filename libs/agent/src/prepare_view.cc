@@ -68,7 +68,7 @@ Event iteration_event(const TurnWork& work) {
 }  // namespace
 
 Task<Result<View>> prepare_view(TurnWork& work) {
-  const ModelInfo info = work.model().info(work.model_name());
+  TERTULIA_CO_TRY_AS(const ModelInfo info, info_of_model(work));
   TERTULIA_CO_TRY(project_history(work));
   std::vector<ToolDefinition> tools;
   if (work.options.tools) tools = work.agent->tools->snapshot()->definitions();

@@ -34,6 +34,10 @@ Result<std::vector<ContextItem>> ask(ContextSource& source, const ContextRequest
   }
 }
 
+// Of a longer question its beginning and its end are looked for, where people ask: what is searched for costs
+// by its length, and a model may take a whole book.
+constexpr std::size_t kQuestionBytes = 16'384;
+
 std::string question_of(const TurnDraft& draft) {
   std::string question;
   for (const Message& message : draft.messages()) {
@@ -42,6 +46,20 @@ std::string question_of(const TurnDraft& draft) {
     question += message.text_content();
   }
   return question;
+}
+
+// Cut in its middle, between characters, if it is longer than that. What was left out.
+std::size_t cut_question(std::string& question) {
+  if (question.size() <= kQuestionBytes) return 0;
+  const auto inside = [&](std::size_t at) {
+    return (static_cast<unsigned char>(question[at]) & 0xC0U) == 0x80U;
+  };
+  std::size_t end = kQuestionBytes / 2;
+  while (inside(end)) --end;
+  std::size_t from = question.size() - kQuestionBytes / 2;
+  while (from < question.size() && inside(from)) ++from;
+  question.replace(end, from - end, "\n");
+  return from - end;
 }
 
 void tell_degraded(TurnWork& work, std::string_view what, std::string why) {
@@ -63,12 +81,19 @@ void add_items(TurnWork& work, std::vector<ContextItem> items) {
   }
 }
 
-ContextRequest request_for(const TurnWork& work, const GatheringPtr& gathering) {
+ContextRequest request_for(TurnWork& work, const GatheringPtr& gathering) {
   const Result<HistoryOverlay> overlay = overlay_in(work.state.branch);
+  std::string question = question_of(work.draft);
+  if (const std::size_t left_out = cut_question(question); left_out > 0) {
+    tell_degraded(
+        work, "question",
+        "the message is long: what is remembered was looked for by its beginning and its end, without " +
+            std::to_string(left_out) + " bytes between them");
+  }
   return {.key = work.key,
           .branch = work.branch,
           .agent = work.agent->spec.id,
-          .question = question_of(work.draft),
+          .question = std::move(question),
           .config = work.agent->spec.memory,
           .history_hidden = overlay && overlay->hidden_before > 0,
           .cancel = gathering->cancel.token()};

@@ -1,11 +1,12 @@
 // A submission from its start to its end: what a crash left is finished first, then its own turn runs.
+#include <chrono>
+#include <new>
+#include <thread>
 #include <utility>
 
 #include "tertulia/base/done.h"
-#include "tertulia/conversation/add_messages.h"
 #include "tertulia/memory/overlay.h"
 
-#include "hooks.h"
 #include "passing_turn.h"
 #include "past_turn.h"
 #include "run_options_form.h"
@@ -40,14 +41,6 @@ TurnWork work_for(EngineCore& core, const Submission& submission, const LiveTurn
                   .forked_from = branch.forked_from,
                   .draft = TurnDraft(live->id()),
                   .state = {.branch = branch.state}};
-}
-
-std::uint32_t calls_in(const Message& response) {
-  std::uint32_t calls = 0;
-  for (std::size_t i = 0; i < response.part_count(); ++i) {
-    if (response.part(i).kind == PartKind::kToolCall) ++calls;
-  }
-  return calls;
 }
 
 // The audit trail of calls that came to their end before the process did; how long they took is not known.
@@ -124,19 +117,6 @@ Result<void> begin_anew(TurnWork& work) {
   return {};
 }
 
-// As middleware lets it in.
-Result<std::vector<Message>> input_of(const Submission& submission) {
-  std::vector<Message> input = submission.input;
-  for (Message& message : input) TERTULIA_TRY(hook_input(*submission.agent, message));
-  return input;
-}
-
-// What the turn begins with. Calls in it have numbers like those that the turn makes itself.
-Result<void> add_input(TurnWork& work, const std::vector<Message>& input) {
-  for (const Message& message : input) work.call_count += calls_in(message);
-  return add_messages(work.draft, input);
-}
-
 JournalEntry::Step start_note(const Submission& submission, std::vector<Message> input, Revision seen) {
   return StartNote{.input = std::move(input),
                    .idempotency_key = submission.options.idempotency_key,
@@ -202,11 +182,19 @@ Task<void> Engine::Impl::run_submission(SessionDeskPtr desk, BranchSlot* slot, S
   submission.reset();
   unregister_live(live);
   // Whoever sees the end of the turn finds its branch free, or the next one running.
-  try {
-    co_await free_slot(desk, slot, !outcome);
-  } catch (...) {
-    core.log.error("a branch could not be given to the next that waits",
-                   {{"code", name_of(error_thrown("the engine").code())}});
+  bool freed = false;
+  while (!freed) {
+    try {
+      co_await free_slot(desk, slot, !outcome);
+      freed = true;
+    } catch (const std::bad_alloc&) {
+      // Else it would be busy for ever.
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } catch (...) {
+      freed = true;
+      core.log.error("a branch could not be given to the next that waits",
+                     {{"code", name_of(error_thrown("the engine").code())}});
+    }
   }
   live->log.show();
   live->finish(std::move(outcome));
@@ -343,7 +331,9 @@ void Engine::Impl::end_renewal(bool due) {
 Task<void> Engine::Impl::keep_leases() {
   while (true) {
     const Result<bool> due = co_await await<bool>([this](const Done<bool>& done) { wait_for_renewal(done); });
-    if (!*due) co_return;
+    // Without memory to wait it is done now, and tried again.
+    if (due && !*due) co_return;
+    if (!due) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::vector<std::shared_ptr<DurableTurn>> turns;
     {
       MutexLock lock(mutex_);
@@ -372,9 +362,7 @@ Task<Result<OutcomePtr>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& 
   work.trail = slot.seat.trail;
   work.durable = true;
   if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
-  TERTULIA_CO_TRY_AS(std::vector<Message> input, input_of(submission));
-  TERTULIA_CO_TRY(co_await weigh_assets(work, input));
-  TERTULIA_CO_TRY(add_input(work, input));
+  TERTULIA_CO_TRY_AS(std::vector<Message> input, co_await take_input(work, submission.input));
   live->log.add_hidden(started_event());
   for (Event& event : told) live->log.add_hidden(std::move(event));
   TERTULIA_CO_TRY(co_await durable->begin({start_note(submission, std::move(input), work.revision)}));
@@ -428,9 +416,7 @@ void Engine::Impl::run_passing(SubmissionPtr submission, Branch branch, std::sha
 }
 
 Task<Result<OutcomePtr>> Engine::Impl::pass(TurnWork& work, const Submission& submission) {
-  TERTULIA_CO_TRY_AS(std::vector<Message> input, input_of(submission));
-  TERTULIA_CO_TRY(co_await weigh_assets(work, input));
-  TERTULIA_CO_TRY(add_input(work, input));
+  TERTULIA_CO_TRY(co_await take_input(work, submission.input));
   work.live->log.add(started_event());
   co_return co_await run_watched(work, nullptr);
 }

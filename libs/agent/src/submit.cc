@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tertulia/base/with_memory.h"
 #include "tertulia/memory/memory.h"
 
 #include "as_job.h"
@@ -69,6 +70,36 @@ Task<void> end_if_expired(EngineCore& core, SessionDesk& desk, const Submission&
 
 }  // namespace
 
+// A message that has arrived, and the duty to serve it. Whoever could not even begin answers the one that
+// stands first: each of them has its own.
+class Arrival {
+ public:
+  explicit Arrival(SessionDeskPtr desk) : desk_(std::move(desk)) {}
+  Arrival(Arrival&&) noexcept = default;
+  Arrival& operator=(Arrival&&) = delete;
+  ~Arrival() {
+    if (!desk_) return;
+    const SubmissionPtr left = take();
+    with_memory([&] {
+      left->ticket->settle(
+          Error(ErrorCode::kStorageFull, "there is no memory to begin this turn; try again"));
+    });
+  }
+
+  const SessionDeskPtr& desk() const { return desk_; }
+  // Not one's own, but the one whose turn it is: messages that wait are in the order in which they were sent.
+  SubmissionPtr take() {
+    const SessionDeskPtr desk = std::move(desk_);
+    MutexLock lock(desk->arriving_mutex);
+    SubmissionPtr first = std::move(desk->arriving.front());
+    desk->arriving.pop_front();
+    return first;
+  }
+
+ private:
+  SessionDeskPtr desk_;
+};
+
 void Engine::Impl::submit(const SessionKey& key, SubmissionPtr submission) {
   {
     MutexLock lock(mutex_);
@@ -82,18 +113,13 @@ void Engine::Impl::submit(const SessionKey& key, SubmissionPtr submission) {
     MutexLock lock(desk->arriving_mutex);
     desk->arriving.push_back(std::move(submission));
   }
-  spawn([this, desk] { return serve_next(desk); });
+  spawn([this, arrival = Arrival(desk)]() mutable { return serve_next(std::move(arrival)); });
 }
 
-Task<void> Engine::Impl::serve_next(SessionDeskPtr desk) {
+Task<void> Engine::Impl::serve_next(Arrival arrival) {
+  const SessionDeskPtr desk = arrival.desk();
   const AsyncMutex::Lock inside = co_await desk->door.lock();
-  // Not one's own, but the one whose turn it is: messages that wait are in the order in which they were sent.
-  SubmissionPtr submission;
-  {
-    MutexLock lock(desk->arriving_mutex);
-    submission = std::move(desk->arriving.front());
-    desk->arriving.pop_front();
-  }
+  SubmissionPtr submission = arrival.take();
   const TicketPtr ticket = submission->ticket;
   Result<void> placed;
   try {

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "tertulia/base/run_safely.h"
+#include "tertulia/base/with_memory.h"
+
 #include "live_turn.h"
 
 namespace tertulia {
@@ -16,14 +19,14 @@ class Ticket {
   // The first answer counts.
   void settle(Result<LiveTurnPtr> turn) {
     std::vector<Done<LiveTurnPtr>> waiting;
-    {
+    with_memory([&] {
       MutexLock lock(mutex_);
       if (turn_) return;
       turn_ = turn;
       waiting.swap(waiting_);
       if (cancelled_ && turn) (*turn)->cancel.cancel(CancelReason::kUser);
-    }
-    for (const Done<LiveTurnPtr>& done : waiting) done(turn);
+    });
+    for (const Done<LiveTurnPtr>& done : waiting) run_safely("whoever waits for a turn", [&] { done(turn); });
   }
 
   void wait_for_turn(Done<LiveTurnPtr> done) {

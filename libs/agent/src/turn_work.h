@@ -177,7 +177,14 @@ std::vector<JournalEntry::Step> unnoted_response(TurnWork& work);
 // A call of a response, with the tool it names if the set has it.
 PlannedCall planned_call(const ToolSetPtr& tools, const Part& part, std::uint32_t number);
 
+// How many calls a message holds.
+std::uint32_t calls_in(const Message& response);
+
 // The steps, in the order of docs/life-of-a-turn.md.
+//
+// What the turn begins with: the messages as middleware lets them in, added to the draft. Errors of
+// weigh_assets; kMessageExceedsContext. Nothing is durable yet, and nothing was recalled.
+Task<Result<std::vector<Message>>> take_input(TurnWork& work, std::vector<Message> input);
 Task<void> recall_memory(TurnWork& work);
 Task<Result<View>> prepare_view(TurnWork& work);
 // The history before message `before` becomes a summary. False if it did not: nothing has changed then.
@@ -225,6 +232,8 @@ Result<void> close_group(TurnWork& work);
 // Closes a turn that was cut short: open calls get results that say so, what was said is kept.
 Result<void> close_interrupted(TurnWork& work);
 
+// What the model of the turn says of itself. kBadConfig if it has no tokenizer.
+Result<ModelInfo> info_of_model(const TurnWork& work);
 // The same message with its tokens counted by the model's tokenizer.
 Message counted(const TurnWork& work, const Message& message);
 // A message of this turn with a fresh id, the time, and its tokens counted by the model's tokenizer.

@@ -77,6 +77,44 @@ class MemoryTest : public AgentTest {
   }
 };
 
+TEST_F(MemoryTest, NothingIsRecalledForAMessageThatNoModelCallCouldHold) {
+  int asked = 0;
+  source->answer = [&](const ContextRequest&) -> Result<std::vector<ContextItem>> {
+    ++asked;
+    return std::vector<ContextItem>();
+  };
+  memory->add_source(source);
+  std::string words;
+  for (int i = 0; i < 500; ++i) words += "word ";
+  const auto refused = make().run(words, "s", {.budget = Tokens{100}}).result();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kMessageExceedsContext);
+  EXPECT_EQ(asked, 0);
+}
+
+TEST_F(MemoryTest, ALongMessageIsLookedForByItsBeginningAndItsEnd) {
+  std::string question;
+  source->answer = [&](const ContextRequest& request) -> Result<std::vector<ContextItem>> {
+    question = request.question;
+    return std::vector<ContextItem>();
+  };
+  memory->add_source(source);
+  model->add(ModelStep().say("A book."));
+  std::string words = "What is this?";
+  for (int i = 0; i < 10'000; ++i) words += "ä ";
+  words += "Who wrote it?";
+  config.max_working_memory_tokens = Tokens{100'000};
+  const Agent agent = make();
+  auto run = agent.run(words, "s");
+  EXPECT_THAT(events(run), Contains("context_degraded question"));
+  run.result().value();
+  EXPECT_LE(question.size(), 16'385U);
+  EXPECT_GT(question.size(), 16'000U);
+  EXPECT_TRUE(question.starts_with("What is this?") && question.ends_with("Who wrote it?"));
+  EXPECT_EQ(question.find("\xA4\xA4"), std::string::npos);
+  EXPECT_TRUE(Message::text({}, Role::kUser, question, Time{}).ok());
+}
+
 TEST_F(MemoryTest, WhatIsRetrievedIsShownWithItsSourceAndNeverStoredInTheTranscript) {
   source->answer = [](const ContextRequest& request) {
     return std::vector<ContextItem>{{.tier = Tier::kKnowledge,

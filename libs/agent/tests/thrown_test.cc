@@ -134,12 +134,15 @@ TEST_F(ThrownTest, AModelThatThrowsWhenItIsAskedAboutItselfFailsTheTurnAndNotThe
   throwing->where = Where::kInfo;
   // When the message is counted, before there is a turn.
   EXPECT_EQ(code_of(agent.run("Hello", "s")), ErrorCode::kModelUnavailable);
-  // When the view is made, and, on a branch that is not stored, the same.
+  // When it is let in, and there is still none.
   throwing->infos_before = 1;
+  EXPECT_EQ(code_of(agent.run("Hello", "s")), ErrorCode::kToolFailed);
+  // When the view is made, and, on a branch that is not stored, the same.
+  throwing->infos_before = 2;
   auto run = agent.run("Hello", "s");
   EXPECT_THAT(names_of(run), Contains("turn_failed"));
   EXPECT_THAT(std::string(run.result().error().message()), HasSubstr("no such file"));
-  throwing->infos_before = 1;
+  throwing->infos_before = 2;
   EXPECT_EQ(code_of(agent.run("Hello")), ErrorCode::kToolFailed);
   EXPECT_THAT(transcript("s"), IsEmpty());
   throwing->where = Where::kNowhere;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <set>
 #include <thread>
 #include <unordered_map>
@@ -12,7 +13,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "tertulia/base/check.h"
 #include "tertulia/base/env.h"
 #include "tertulia/base/thread_annotations.h"
 
@@ -41,38 +41,17 @@ std::string_view HttpHead::header(std::string_view name) const {
 // ring the bell.
 class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
  public:
-  explicit Loop(HttpClientOptions options) : options_(std::move(options)) {
-    static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-    TERTULIA_CHECK(ready == CURLE_OK, "libcurl could not be started");
-    epoll_ = epoll_create1(EPOLL_CLOEXEC);
-    bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    TERTULIA_CHECK(epoll_ >= 0 && bell_ >= 0, "the process has no file descriptors left for an HTTP client");
-    epoll_event event{.events = EPOLLIN, .data = {.fd = bell_}};
-    epoll_ctl(epoll_, EPOLL_CTL_ADD, bell_, &event);
-    multi_ = curl_multi_init();
-    TERTULIA_CHECK(multi_ != nullptr, "libcurl gave no multi handle");
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.idle_connections));
-  }
-
-  ~Loop() {
-    curl_multi_cleanup(multi_);
-    close(bell_);
-    close(epoll_);
-  }
-
-  void start() {
-    thread_ = std::thread([self = shared_from_this()] { self->run(); });
-  }
+  explicit Loop(HttpClientOptions options) : options_(std::move(options)) {}
+  ~Loop() { close_all(); }
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
 
   void stop() {
     {
       MutexLock lock(mutex_);
       stopping_ = true;
     }
+    if (!thread_.joinable()) return;
     ring();
     if (std::this_thread::get_id() == thread_.get_id()) {
       thread_.detach();
@@ -82,12 +61,20 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   }
 
   void send(std::unique_ptr<HttpTransfer> transfer) {
+    HttpEnd refusal{.how = HttpEnd::How::kClosed, .sentence = "the HTTP client is closed"};
     {
       MutexLock lock(mutex_);
-      if (!stopping_) orders_.push_back(std::move(transfer));
+      if (!stopping_) {
+        // With the first request, and again with the next one if there was no room for it.
+        if (const char* const missing = thread_.joinable() ? nullptr : start()) {
+          refusal = {.how = HttpEnd::How::kUnreachable, .sentence = missing};
+        } else {
+          orders_.push_back(std::move(transfer));
+        }
+      }
     }
     if (transfer) {
-      transfer->end({.how = HttpEnd::How::kClosed, .sentence = "the HTTP client is closed"});
+      transfer->end(std::move(refusal));
     } else {
       ring();
     }
@@ -96,6 +83,8 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   void cancel(std::uint64_t number) {
     {
       MutexLock lock(mutex_);
+      // What was refused is over.
+      if (!thread_.joinable()) return;
       cancels_.push_back(number);
     }
     ring();
@@ -109,6 +98,42 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   const HttpClientOptions& options() const { return options_; }
 
  private:
+  // What the machine lacks for it, in words; nothing if it runs.
+  const char* start() TERTULIA_REQUIRES(mutex_) {
+    static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (ready != CURLE_OK) return "libcurl could not be started";
+    epoll_ = epoll_create1(EPOLL_CLOEXEC);
+    bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (epoll_ >= 0 && bell_ >= 0) multi_ = curl_multi_init();
+    if (multi_ == nullptr) {
+      close_all();
+      return "the process has no file descriptors or no memory left for an HTTP client";
+    }
+    epoll_event event{.events = EPOLLIN, .data = {.fd = bell_}};
+    epoll_ctl(epoll_, EPOLL_CTL_ADD, bell_, &event);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.idle_connections));
+    try {
+      thread_ = std::thread([self = shared_from_this()] { self->run(); });
+    } catch (const std::exception&) {
+      close_all();
+      return "the machine allows no further thread for an HTTP client; end other programs or raise its limit";
+    }
+    return nullptr;
+  }
+
+  void close_all() {
+    if (multi_ != nullptr) curl_multi_cleanup(multi_);
+    multi_ = nullptr;
+    for (int* const file : {&bell_, &epoll_}) {
+      if (*file >= 0) close(*file);
+      *file = -1;
+    }
+  }
+
   static int on_socket(CURL*, curl_socket_t fd, int what, void* self, void* known) {
     Loop& loop = *static_cast<Loop*>(self);
     if (what == CURL_POLL_REMOVE) {
@@ -286,9 +311,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   std::optional<Instant> curl_due_;
 };
 
-HttpClient::HttpClient(HttpClientOptions options) : loop_(std::make_shared<Loop>(std::move(options))) {
-  loop_->start();
-}
+HttpClient::HttpClient(HttpClientOptions options) : loop_(std::make_shared<Loop>(std::move(options))) {}
 
 HttpClient::~HttpClient() { loop_->stop(); }
 

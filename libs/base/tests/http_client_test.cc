@@ -12,6 +12,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "tertulia/base/env.h"
 
@@ -387,6 +388,23 @@ TEST(HttpClient, MayBeDestroyedByItsOwnHandler) {
              ended.set_value();
            }});
   ended.get_future().get();
+}
+
+TEST(HttpClient, WithoutFileDescriptorsARequestFailsAndTheNextOneIsSent) {
+  RawServer server([&](RawConnection& client) {
+    client.read_request();
+    client.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  });
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  HttpClient client(direct());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const HttpEnd refused = run(client, {.url = server.url()}).end;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(refused.how, How::kUnreachable);
+  EXPECT_THAT(refused.sentence, HasSubstr("file descriptors"));
+  EXPECT_EQ(run(client, {.url = server.url()}).body, "ok");
 }
 
 TEST(HttpClient, IsSharedByThoseWhoAskForTheSame) {

@@ -26,7 +26,8 @@ class ProjectionTest : public testing::Test {
   }
   std::vector<Message> group(const std::string& author, const std::string& call) {
     const std::vector<Part> calls{Part::tool_call(call, "look", "{}")};
-    const std::vector<Part> results{Part::tool_result(call, "look", "seen by " + author, ToolOutcome::kOk)};
+    const std::string seen = "seen by " + author;
+    const std::vector<Part> results{Part::tool_result(call, "look", seen, ToolOutcome::kOk)};
     return {Message::make({.id = MessageId(ids_.make()),
                            .role = Role::kAssistant,
                            .author = author,

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "tertulia/base/error.h"
@@ -25,9 +26,7 @@ Result<std::string> guarded_html_text(std::string_view html) {
   return html_text(html);
 }
 
-}  // namespace
-
-int extract_main(std::string_view format) {
+int extract(std::string_view format) {
   if (format != "html") {
     std::fputs("usage: tertulia-extract html < page > text\n", stderr);
     return kExtractUsage;
@@ -41,6 +40,16 @@ int extract_main(std::string_view format) {
   const bool written =
       std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
   return written ? 0 : 1;
+}
+
+}  // namespace
+
+int extract_main(std::string_view format) {
+  const int code = extract(format);
+  std::fflush(stdout);
+  // Nothing else is to be done on the way out: what looks for leaks then would trace the process, which a
+  // confined one may not.
+  std::_Exit(code);
 }
 
 }  // namespace tertulia

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 #include <span>
 
 #include "tertulia/text/word_pieces.h"
@@ -267,11 +268,10 @@ RecallQuestion read_question(std::string_view text, const QuestionContext& conte
     const bool possible = !told || other == Language::kEnglish;
     if (possible && other != language) languages.push_back(other);
   }
+  std::set<std::vector<std::string>> known;
   for (AskedTerm& term : stems_in(asked, languages)) {
     if (!context.related) term.word.clear();
-    const bool known = std::any_of(question.terms.begin(), question.terms.end(),
-                                   [&](const AskedTerm& other) { return other.stems == term.stems; });
-    if (!known) question.terms.push_back(std::move(term));
+    if (known.insert(term.stems).second) question.terms.push_back(std::move(term));
   }
   return question;
 }

@@ -32,6 +32,32 @@ Result<Message> synthetic(Role role, Origin origin, std::string_view source, std
                         .parts = {Part::text_of(text)}});
 }
 
+// What a model call may hold in all.
+std::uint64_t most_of(const ViewParts& parts, const MemoryConfig& config) {
+  const std::uint64_t wanted = number(parts.budget.value_or(config.max_working_memory_tokens));
+  const std::uint64_t hard = number(parts.hard_limit);
+  return hard > 0 ? std::min(wanted, hard) : wanted;
+}
+
+// What a message of the current turn costs.
+std::uint64_t cost_of(const Message& message, const Tokenizer& tokenizer) {
+  const bool known = message.counted() == counted_by(tokenizer);
+  return number(known ? message.tokens() : count_tokens(message, tokenizer)) + kTokensPerMessage;
+}
+
+Error with_facts(Error error, std::uint64_t need, std::uint64_t have) {
+  return std::move(error)
+      .with("need", static_cast<std::int64_t>(need))
+      .with("have", static_cast<std::int64_t>(have));
+}
+
+Error turn_too_long(std::uint64_t tokens, std::uint64_t need, std::uint64_t most) {
+  return with_facts(Error(ErrorCode::kMessageExceedsContext,
+                          "this turn alone holds " + std::to_string(tokens) +
+                              " tokens, and a model call may hold " + std::to_string(most)),
+                    need, most);
+}
+
 // One call of assemble_view.
 class Assembly {
  public:
@@ -52,9 +78,8 @@ class Assembly {
 
  private:
   void share_out() {
-    total_ = number(parts_.budget.value_or(config_.max_working_memory_tokens));
+    total_ = most_of(parts_, config_);
     hard_ = number(parts_.hard_limit) > 0 ? number(parts_.hard_limit) : total_;
-    total_ = std::min(total_, hard_);
     reserve_ = std::min(number(config_.output_reserve), total_ / 4);
     Receipt& receipt = made_.receipt;
     receipt.budget = Tokens{total_};
@@ -90,11 +115,9 @@ class Assembly {
 
   void add_current() {
     for (const Message& message : parts_.current) {
-      const Tokens tokens =
-          message.counted() == counted_by(tokenizer_) ? message.tokens() : count_tokens(message, tokenizer_);
-      current_items_.push_back(
-          item_of(Tier::kCurrent, message.id().text(), number(tokens) + kTokensPerMessage));
-      current_tokens_ += number(tokens) + kTokensPerMessage;
+      const std::uint64_t tokens = cost_of(message, tokenizer_);
+      current_items_.push_back(item_of(Tier::kCurrent, message.id().text(), tokens));
+      current_tokens_ += tokens;
     }
   }
 
@@ -114,20 +137,9 @@ class Assembly {
 
   std::uint64_t fixed() const { return system_tokens_ + tools_tokens_ + current_tokens_ + reserve_; }
 
-  static Error with_facts(Error error, std::uint64_t need, std::uint64_t have) {
-    return std::move(error)
-        .with("need", static_cast<std::int64_t>(need))
-        .with("have", static_cast<std::int64_t>(have));
-  }
-
   Result<void> check_fixed() const {
     if (fixed() <= total_) return {};
-    if (current_tokens_ > total_) {
-      return with_facts(Error(ErrorCode::kMessageExceedsContext,
-                              "this turn alone holds " + std::to_string(current_tokens_) +
-                                  " tokens, and a model call may hold " + std::to_string(total_)),
-                        fixed(), total_);
-    }
+    if (current_tokens_ > total_) return turn_too_long(current_tokens_, fixed(), total_);
     return with_facts(
         Error(ErrorCode::kBudgetTooSmall, "system prompt, tools, message and answer need " +
                                               std::to_string(fixed()) + " tokens, and the budget is " +
@@ -323,6 +335,14 @@ class Assembly {
 Result<Assembled> assemble_view(const ViewParts& parts, const MemoryConfig& config,
                                 const Tokenizer& tokenizer) {
   return Assembly(parts, config, tokenizer).make();
+}
+
+Result<void> check_turn_fits(const ViewParts& parts, const MemoryConfig& config, const Tokenizer& tokenizer) {
+  const std::uint64_t most = most_of(parts, config);
+  std::uint64_t tokens = 0;
+  for (const Message& message : parts.current) tokens += cost_of(message, tokenizer);
+  if (tokens > most) return turn_too_long(tokens, tokens, most);
+  return {};
 }
 
 Tokens count_tokens(const Message& message, const Tokenizer& tokenizer) {

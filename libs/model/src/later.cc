@@ -17,11 +17,15 @@ class Timers {
   void add(Instant due, std::function<void()> job) {
     MutexLock lock(mutex_);
     jobs_.emplace(due, std::move(job));
-    if (!std::exchange(started_, true)) std::thread([this] { run(); }).detach();
+    // Where the machine refuses one, the next that comes tries again, and until then all of them wait.
+    if (!started_) started_ = run_safely("a thread for what is to be done later", [this] { start(); });
     changed_.notify_one();
   }
 
  private:
+  void start() {
+    std::thread([this] { run(); }).detach();
+  }
   [[noreturn]] void run() {
     while (true) {
       for (const auto& job : due_jobs()) run_safely("what was to be done later", job);

@@ -21,19 +21,26 @@ class Workers {
  public:
   Workers(std::size_t threads, std::size_t queue) : queue_(queue) {
     TERTULIA_CHECK(threads > 0, "a store needs a thread to work on");
-    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    try {
+      for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    } catch (...) {
+      // The machine refuses one: those before it must not be left behind.
+      end();
+      throw;
+    }
   }
   // Finishes what is in the queue.
-  ~Workers() {
-    queue_.close();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~Workers() { end(); }
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   Result<void> add(Job job) { return queue_.try_push(std::move(job)); }
 
  private:
+  void end() {
+    queue_.close();
+    for (std::thread& thread : threads_) thread.join();
+  }
   void work() {
     while (std::optional<Job> job = queue_.next()) run_safely("a completion of a store", *job);
   }

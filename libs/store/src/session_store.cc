@@ -136,6 +136,20 @@ Result<Branch> load_branch(Store& store, const SessionKey& key, const BranchHead
   return branch_of(head, key.session, turns);
 }
 
+Result<Branch> load_branch_until(Store& store, const SessionKey& key, const BranchHead& head,
+                                 std::uint64_t kept) {
+  TERTULIA_TRY_AS(Branch branch, load_branch(store, key, head));
+  if (kept > branch.transcript.size()) {
+    return Error(ErrorCode::kRevisionConflict,
+                 "branch '" + head.id.text() + "' of session '" + key.session.text() + "' has " +
+                     std::to_string(branch.transcript.size()) + " messages, and " + std::to_string(kept) +
+                     " were there before: it was made anew; read it again")
+        .with("branch", head.id.text());
+  }
+  branch.transcript = branch.transcript.prefix(kept);
+  return branch;
+}
+
 SessionStore::SessionStore(Store& store, Clock& clock, TenantId tenant, OwnerId owner)
     : store_(store), clock_(clock), tenant_(std::move(tenant)), owner_(std::move(owner)) {}
 

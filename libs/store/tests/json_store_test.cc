@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tertulia/store/session_store.h"
+
 #include "json/checked_text.h"
 #include "json/names.h"
 #include "json_fixture.h"
@@ -46,6 +48,33 @@ TEST(JsonStore, TurnIsOneAppendToOneFileHoweverLongTheHistory) {
     EXPECT_EQ(env.disk().changes() - before, 2U) << "one write, one sync";
     EXPECT_EQ(env.disk().unsynced(), 0U);
   }
+}
+
+TEST(JsonStore, AStateThatIsNoJsonIsRefusedAndTheStoreGoesOn) {
+  SimEnv env(1);
+  auto store = open_at(env, "/data").value();
+  const SessionKey key = Trial::key();
+  store->commit(Trial::first(key)).value();
+  BranchHead fork = Trial::head(Trial::branch("fork"));
+  fork.state["plan"] = JsonText::written("{no json");
+  const Result<Revision> refused = store->commit(Trial::of(key, Revision{1}, {PutBranch{fork}}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("branch 'fork'"), std::string::npos) << refused.error().message();
+  fork.state.clear();
+  EXPECT_EQ(store->commit(Trial::of(key, Revision{1}, {PutBranch{fork}})).value(), Revision{2});
+}
+
+TEST(JsonStore, ABranchThatHasBecomeShorterIsAConflictAndNotTheEndOfTheProgram) {
+  SimEnv env(1);
+  JsonStoreOptions options = quiet_options();
+  const auto store = open_json_store(env, "/data", options).value();
+  const SessionKey key = Trial::key();
+  commit(*store, Trial::first(key)).value();
+  commit(*store, Trial::of(key, Revision{1}, {question(0)})).value();
+  const BranchHead head = load(*store, key).value().branches.front();
+  EXPECT_EQ(load_branch_until(*store, key, head, head.message_count).value().transcript.size(), 2U);
+  EXPECT_EQ(load_branch_until(*store, key, head, 1).value().transcript.size(), 1U);
+  EXPECT_EQ(load_branch_until(*store, key, head, 3).error().code(), ErrorCode::kRevisionConflict);
 }
 
 TEST(JsonStore, ForkStoresNoMessageAndLittleElse) {

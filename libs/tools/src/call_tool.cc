@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "tertulia/base/run_safely.h"
+
 #include "tool_text.h"
 
 namespace tertulia {
@@ -30,7 +32,9 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
-    if (!answered_) answer(failure("the tool has dropped its completion"));
+    if (answered_) return;
+    run_safely("whoever waits for a tool",
+               [this] { answer(failure("the tool has dropped its completion")); });
   }
 
   void answer(Result<ToolOutput> result) {

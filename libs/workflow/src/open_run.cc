@@ -162,8 +162,7 @@ Result<void> RunMachine::load_branch(const SessionState& state, PendingCommit& e
         return Error(ErrorCode::kNoBranch, "the branch to fork from is gone");
       if (plan_.origin->at_index >= parent->message_count)
         return Error(ErrorCode::kBadForkPoint, "the branch to fork from has become shorter");
-      TERTULIA_TRY_AS(branch, tertulia::load_branch(*parts_->store(), key_, *parent));
-      branch.transcript = branch.transcript.prefix(plan_.origin->at_index + 1);
+      TERTULIA_TRY_AS(branch, load_branch_until(*parts_->store(), key_, *parent, plan_.origin->at_index + 1));
       made.forked_from = plan_.origin;
       made.tags = {std::string(kThreadTag)};
     }
@@ -423,14 +422,13 @@ Result<void> RunMachine::open_fork(Checkpoint checkpoint) {
     return Error(ErrorCode::kNoBranch, "branch '" + parent.text() + "', which run " + plan_.run +
                                            " is on, was deleted; it cannot be forked");
   }
-  TERTULIA_TRY_AS(Branch branch, tertulia::load_branch(*parts_->store(), key_, *head));
+  TERTULIA_TRY_AS(Branch branch, load_branch_until(*parts_->store(), key_, *head, checkpoint.messages));
   BranchHead made = new_branch(facts_.branch, parts_->clock().now());
   facts_.branch_made = branch.created_at = made.created_at;
   if (checkpoint.messages > 0)
     made.forked_from = ForkOrigin{.parent = parent, .at_index = checkpoint.messages - 1};
   entry.branches.push_back(std::move(made));
   branch.id = facts_.branch;
-  branch.transcript = branch.transcript.prefix(checkpoint.messages);
   for (const ThreadPlace& thread : checkpoint.threads) {
     ThreadBinding binding;
     binding.participant = ParticipantId::parse(thread.participant).value_or({});

@@ -10,7 +10,9 @@
 
 #include "tertulia/base/clock.h"
 #include "tertulia/base/done.h"
+#include "tertulia/base/run_safely.h"
 #include "tertulia/base/thread_annotations.h"
+#include "tertulia/base/with_memory.h"
 #include "tertulia/workflow/workflow_run.h"
 
 namespace tertulia {
@@ -21,15 +23,13 @@ class RunLog {
   explicit RunLog(Clock& clock) : clock_(clock) {}
 
   void add(Event event) {
-    Waiting waiting;
     {
       MutexLock lock(mutex_);
       event.number = events_.size();
       event.time = clock_.now();
       events_.push_back(std::move(event));
-      waiting = take_readers();
     }
-    answer(std::move(waiting));
+    answer_readers();
   }
 
   // What is added from now on is not shown before the gate is opened. Gates open in the order in which they
@@ -39,13 +39,13 @@ class RunLog {
     gates_.push_back(events_.size());
   }
   void open_gate() {
-    Waiting waiting;
     {
       MutexLock lock(mutex_);
+      // A run that was closed meanwhile has none any more.
+      if (gates_.empty()) return;
       gates_.pop_front();
-      waiting = take_readers();
     }
-    answer(std::move(waiting));
+    answer_readers();
   }
 
   // Event `from`, when it is there; nothing if the run ends before.
@@ -63,17 +63,15 @@ class RunLog {
   }
 
   void close(const Result<WorkflowOutcome>& outcome) {
-    Waiting readers;
     std::vector<Done<WorkflowOutcome>> waiting;
-    {
+    with_memory([&] {
       MutexLock lock(mutex_);
-      gates_.clear();
       outcome_ = outcome;
-      readers = take_readers();
+      gates_.clear();
       waiting.swap(waiting_);
-    }
-    for (auto& [done, event] : readers) done(std::move(event));
-    for (auto& done : waiting) done(outcome);
+    });
+    answer_readers();
+    for (const auto& done : waiting) run_safely("whoever waits for a run", [&] { done(outcome); });
   }
 
   void wait(Done<WorkflowOutcome> done) {
@@ -90,29 +88,33 @@ class RunLog {
   }
 
  private:
-  using Waiting = std::vector<std::pair<Done<std::optional<Event>>, std::optional<Event>>>;
-
   std::uint64_t shown() const TERTULIA_REQUIRES(mutex_) {
     return gates_.empty() ? events_.size() : gates_.front();
   }
-  // Those who wait for what is shown by now, or for what will never come.
-  Waiting take_readers() TERTULIA_REQUIRES(mutex_) {
-    Waiting taken;
-    std::vector<std::pair<std::uint64_t, Done<std::optional<Event>>>> left;
-    for (auto& [from, done] : readers_) {
-      if (from < shown()) {
-        taken.emplace_back(std::move(done), events_[from]);
-      } else if (outcome_) {
-        taken.emplace_back(std::move(done), std::nullopt);
-      } else {
-        left.emplace_back(from, std::move(done));
+  // Those who wait for what is shown by now, or for what will never come. One at a time: what one of them
+  // does, or a lack of memory, must not cost another its answer. Whoever takes one out goes on with those
+  // behind it.
+  void answer_readers() {
+    std::size_t at = 0;
+    Done<std::optional<Event>> done;
+    std::optional<Event> event;
+    const auto take_next = [&] {
+      MutexLock lock(mutex_);
+      for (; at < readers_.size(); ++at) {
+        const std::uint64_t from = readers_[at].first;
+        if (from >= shown() && !outcome_) continue;
+        event = from < shown() ? std::optional(events_[from]) : std::nullopt;
+        done = std::move(readers_[at].second);
+        readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(at));
+        return;
       }
+      done = nullptr;
+    };
+    while (true) {
+      with_memory(take_next);
+      if (!done) return;
+      run_safely("a reader of a run", [&] { done(std::move(event)); });
     }
-    readers_ = std::move(left);
-    return taken;
-  }
-  static void answer(Waiting waiting) {
-    for (auto& [done, event] : waiting) done(std::move(event));
   }
 
   Clock& clock_;

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "tertulia/store/memory_guard.h"
+
 #include "names.h"
 #include "rooted_files.h"
 #include "store_marker.h"
@@ -294,7 +296,8 @@ Result<std::unique_ptr<Store>> open_json_store(Env& env, const Path& directory,
   if (options.threads.readers == 0 || options.threads.writers == 0 || options.threads.queue == 0)
     return Error(ErrorCode::kBadConfig, "a store needs a thread that reads, one that writes, and a queue");
   TERTULIA_TRY_AS(std::unique_ptr<JsonDirectory> store, JsonDirectory::open(env, directory, options));
-  return run_on_threads(std::move(store), options.threads);
+  return guarded<std::unique_ptr<Store>>(
+      [&]() -> Result<std::unique_ptr<Store>> { return run_on_threads(std::move(store), options.threads); });
 }
 
 }  // namespace tertulia

@@ -159,12 +159,12 @@ Result<SessionFiles::Plan> SessionFiles::plan_commit(const Commit& commit) {
     plan.after = image_;
     apply_commit(*plan.after, commit);
   }
-  plan_branches(plan);
+  TERTULIA_TRY(plan_branches(plan));
   TERTULIA_TRY(plan_records_files(plan));
   return plan;
 }
 
-void SessionFiles::plan_branch(Plan& plan, const BranchId& id) {
+Result<void> SessionFiles::plan_branch(Plan& plan, const BranchId& id) {
   const Plan::BranchPlan& branch = plan.branches[id];
   BranchFiles files;
   if (!branch.is_fresh) {
@@ -201,11 +201,11 @@ void SessionFiles::plan_branch(Plan& plan, const BranchId& id) {
   }
   std::string document;
   if (branch.writes_head) {
-    document = branch_document(key_, {.head = *plan.after->find(id),
-                                      .order = files.order,
-                                      .revision = plan.revision,
-                                      .time = plan.time,
-                                      .turns = files.turns});
+    TERTULIA_TRY_AS(document, branch_document(key_, {.head = *plan.after->find(id),
+                                                     .order = files.order,
+                                                     .revision = plan.revision,
+                                                     .time = plan.time,
+                                                     .turns = files.turns}));
   }
   const std::string file = files.path + "/" + std::string(kBranchFile);
   if (branch.is_fresh) {
@@ -216,23 +216,26 @@ void SessionFiles::plan_branch(Plan& plan, const BranchId& id) {
   }
   files.size += text.size();
   plan.branch_files[id] = std::move(files);
+  return {};
 }
 
-void SessionFiles::plan_branches(Plan& plan) {
+Result<void> SessionFiles::plan_branches(Plan& plan) {
   // In the order in which they were made, which is that of the image.
   if (plan.after) {
     for (const BranchHead& head : plan.after->branches) {
-      if (plan.branches.contains(head.id)) plan_branch(plan, head.id);
+      if (plan.branches.contains(head.id)) TERTULIA_TRY(plan_branch(plan, head.id));
     }
   } else {
-    for (const auto& [id, branch] : plan.branches) plan_branch(plan, id);
+    for (const auto& [id, branch] : plan.branches) TERTULIA_TRY(plan_branch(plan, id));
   }
   for (const BranchId& id : plan.dropped) {
     if (!plan.is_fresh(id)) plan.steps.removals.push_back(branch_path(id));
   }
   if (plan.writes_session && !plan.creates) {
-    plan.steps.replaces.push_back({std::string(kSessionFile), session_document(key_, plan.after->session)});
+    TERTULIA_TRY_AS(std::string document, session_document(key_, plan.after->session));
+    plan.steps.replaces.push_back({std::string(kSessionFile), std::move(document)});
   }
+  return {};
 }
 
 // What the records of a branch, or those of the session, tell of the rest after this change.
@@ -339,7 +342,8 @@ Result<void> SessionFiles::plan_records_files(Plan& plan) {
 }
 
 Result<void> SessionFiles::create(Plan& plan) {
-  plan.files.emplace_back(std::string(kSessionFile), session_document(key_, plan.after->session));
+  TERTULIA_TRY_AS(std::string document, session_document(key_, plan.after->session));
+  plan.files.emplace_back(std::string(kSessionFile), std::move(document));
   plan.files.emplace_back(std::string(kBranchesDirectory) + "/", "");
   for (auto& [id, tree] : plan.trees) {
     for (auto& [name, text] : tree) plan.files.emplace_back(branch_path(id) + "/" + name, std::move(text));

@@ -192,8 +192,8 @@ class SessionFiles {
   Result<void> load_streams(const std::vector<StreamId>& streams) TERTULIA_REQUIRES(write_mutex_);
   Result<void> check_writable() const TERTULIA_REQUIRES(write_mutex_);
   Result<Plan> plan_commit(const Commit& commit) TERTULIA_REQUIRES(write_mutex_);
-  void plan_branches(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
-  void plan_branch(Plan& plan, const BranchId& id) TERTULIA_REQUIRES(write_mutex_);
+  Result<void> plan_branches(Plan& plan) TERTULIA_REQUIRES(write_mutex_);
+  Result<void> plan_branch(Plan& plan, const BranchId& id) TERTULIA_REQUIRES(write_mutex_);
   void plan_record(Plan& plan, const AddRecord& add) TERTULIA_REQUIRES(write_mutex_);
   static bool is_measured(RecordKind kind);
   static bool forgets(RecordKind kind, const RecordsFile& file, const std::vector<RecordItem>& items);

@@ -16,8 +16,13 @@ namespace {
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
 
-// Our own forms, written by ourselves a moment ago: they always read back.
-Json parsed(const std::string& text) { return *parse_json(text, kFormLimits); }
+// Our own forms, written by ourselves a moment ago. They do not read back if a state in them is no JSON:
+// JsonText::written takes it as it is.
+Result<Json> parsed(const std::string& text, std::string_view what) {
+  Result<Json> form = parse_json(text, kFormLimits);
+  if (form) return form;
+  return Error(form.error()).in(std::string(what) + " cannot be stored: a state or a field in it is no JSON");
+}
 
 std::uint64_t required_count(JsonReader& in, std::string_view key) {
   return static_cast<std::uint64_t>(in.required_int(key, 0, kLargest));
@@ -146,8 +151,9 @@ SessionKey key_of(const Session& session) {
   return {.tenant = session.tenant, .owner = session.owner, .session = session.id};
 }
 
-std::string session_document(const SessionKey& key, const Session& session) {
-  return sealed_document(place_of(key, kSessionFile), {{"session", parsed(to_json(session))}});
+Result<std::string> session_document(const SessionKey& key, const Session& session) {
+  TERTULIA_TRY_AS(Json form, parsed(to_json(session), "session '" + key.session.text() + "'"));
+  return sealed_document(place_of(key, kSessionFile), {{"session", std::move(form)}});
 }
 
 Result<Session> read_session_document(std::string_view text) {
@@ -168,7 +174,7 @@ std::optional<SessionKey> key_in_session_document(std::string_view text) {
   return session != nullptr ? key_in(*session, "id") : std::nullopt;
 }
 
-std::string branch_document(const SessionKey& key, const BranchDocument& document) {
+Result<std::string> branch_document(const SessionKey& key, const BranchDocument& document) {
   const BranchHead& head = document.head;
   Branch branch{.id = head.id,
                 .session = key.session,
@@ -180,7 +186,8 @@ std::string branch_document(const SessionKey& key, const BranchDocument& documen
                 .created_at = head.created_at,
                 .last_activity = head.last_activity,
                 .extra = head.extra};
-  Json form = parsed(to_json(branch));
+  TERTULIA_TRY_AS(Json form, parsed(to_json(branch), "branch '" + head.id.text() + "' of session '" +
+                                                         key.session.text() + "'"));
   form.as_object()->erase("turns");
   return sealed_document(place_of(key, branch_path(head.id) + "/" + std::string(kBranchFile)),
                          {{"branch", std::move(form)},

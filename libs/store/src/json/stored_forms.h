@@ -19,7 +19,8 @@
 namespace tertulia {
 
 // session.json
-std::string session_document(const SessionKey& key, const Session& session);
+// Errors of parse_json for a state that is no JSON.
+Result<std::string> session_document(const SessionKey& key, const Session& session);
 // Takes the key from the document itself and checks the sum for it: the caller compares it with where it
 // stood.
 Result<Session> read_session_document(std::string_view text);
@@ -38,7 +39,7 @@ struct BranchDocument {
   // How many turns of its own it had then: a transcript that has fewer has lost some.
   std::uint64_t turns = 0;
 };
-std::string branch_document(const SessionKey& key, const BranchDocument& document);
+Result<std::string> branch_document(const SessionKey& key, const BranchDocument& document);
 Result<BranchDocument> read_branch_document(const SessionKey& key, std::string_view directory,
                                             std::string_view text);
 

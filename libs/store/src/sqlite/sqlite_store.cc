@@ -278,9 +278,11 @@ Result<void> check_options(const SqliteOptions& options) {
 Result<std::unique_ptr<SqliteStore>> open_sqlite_store(Env& env, const Path& directory,
                                                        SqliteOptions options) {
   TERTULIA_TRY(check_options(options));
-  auto store = std::make_unique<OpenSqliteStore>(env, directory, std::move(options));
-  TERTULIA_TRY(store->open());
-  return std::unique_ptr<SqliteStore>(std::move(store));
+  return guarded<std::unique_ptr<SqliteStore>>([&]() -> Result<std::unique_ptr<SqliteStore>> {
+    auto store = std::make_unique<OpenSqliteStore>(env, directory, std::move(options));
+    TERTULIA_TRY(store->open());
+    return std::unique_ptr<SqliteStore>(std::move(store));
+  });
 }
 
 }  // namespace tertulia

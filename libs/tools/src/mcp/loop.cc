@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <future>
+#include <system_error>
 #include <utility>
 
 #include <sys/epoll.h>
@@ -31,7 +33,25 @@ McpLoop& McpLoop::shared() {
 McpLoop::McpLoop() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  TERTULIA_CHECK(epoll_ >= 0 && bell_ >= 0, "the process has no file descriptors left for MCP");
+  if (epoll_ < 0 || bell_ < 0) {
+    const int problem = errno;
+    close_files();
+    throw std::system_error(problem, std::generic_category(), "MCP needs two file descriptors");
+  }
+  try {
+    begin();
+  } catch (...) {
+    close_files();
+    throw;
+  }
+}
+
+void McpLoop::close_files() const {
+  if (bell_ >= 0) close(bell_);
+  if (epoll_ >= 0) close(epoll_);
+}
+
+void McpLoop::begin() {
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kBell}};
   epoll_ctl(epoll_, EPOLL_CTL_ADD, bell_, &event);
   // Its id is needed before anybody asks for it.

@@ -18,7 +18,8 @@ namespace tertulia {
 // whose reader has gone is an error and not the end of the program.
 class McpLoop {
  public:
-  // Never destroyed: its thread runs until the program ends.
+  // Never destroyed: its thread runs until the program ends. Throws std::system_error where there is no
+  // thread or no file descriptor for it; asked again later, it tries again.
   static McpLoop& shared();
 
   // Any thread.
@@ -38,6 +39,8 @@ class McpLoop {
 
  private:
   McpLoop();
+  void begin();
+  void close_files() const;
   [[noreturn]] void run();
   void ring();
   int milliseconds_to_wait() const;

@@ -267,7 +267,14 @@ void McpServer::Core::when_ready(Ready job) {
 }
 
 void McpServer::Core::settle_waiting(const Result<void>& result) {
-  for (const Ready& job : std::exchange(waiting_, {})) job(result);
+  for (const Ready& job : std::exchange(waiting_, {})) {
+    // What the one before it sent may have lost the connection: then it waits for the next.
+    if (result && state_ != McpState::kReady) {
+      when_ready(job);
+    } else {
+      job(result);
+    }
+  }
 }
 
 void McpServer::Core::load_tools(std::function<void(const Result<void>&)> done) {

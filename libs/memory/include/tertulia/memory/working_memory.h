@@ -119,6 +119,10 @@ struct Assembled {
 Result<Assembled> assemble_view(const ViewParts& parts, const MemoryConfig& config,
                                 const Tokenizer& tokenizer);
 
+// kMessageExceedsContext, as assemble_view would find: what is known before anything is recalled for a turn
+// or noted of it. Of the parts it looks at the current turn, the budget and the hard limit.
+Result<void> check_turn_fits(const ViewParts& parts, const MemoryConfig& config, const Tokenizer& tokenizer);
+
 // The tokens of the texts and names in a message, and by whom they were counted. What Message::tokens says,
 // if the same tokenizer counted them.
 Tokens count_tokens(const Message& message, const Tokenizer& tokenizer);

@@ -101,5 +101,9 @@ TurnRange news_of(const BranchHead& head, const Transcript& transcript);
 // Appends them. kRevisionConflict if they do not follow: the branch is another one than was read.
 Result<void> append_news(const BranchHead& head, std::span<const StoredTurn> turns, Transcript& transcript);
 Result<Branch> load_branch(Store& store, const SessionKey& key, const BranchHead& head);
+// With its first `kept` messages only. kRevisionConflict if there are fewer: it became shorter since whoever
+// asks has seen it.
+Result<Branch> load_branch_until(Store& store, const SessionKey& key, const BranchHead& head,
+                                 std::uint64_t kept);
 
 }  // namespace tertulia
