@@ -64,6 +64,8 @@ export class Conversation {
   // A stream was cut and is being looked for again.
   readonly reconnecting = signal(false);
   readonly busy = computed(() => this.running() !== undefined);
+  // The key of the exchange whose message is being edited.
+  readonly edited = signal<number | undefined>(undefined);
   private readonly messages = new Map<number, Message>();
   private readonly loading = new Set<number>();
   private readonly left = new AbortController();
@@ -215,6 +217,24 @@ export class Conversation {
     await this.follow(fresh, server.resume(this.id, { branch: this.branch, ...(chosen && { model: chosen }) }, this.streamOptions(fresh)));
   }
 
+  // Takes back a message that has no answer. What tools did for it stays in the history.
+  async discard({ key, turn, problem }: Exchange): Promise<void> {
+    const begun = turn.turn ?? problem?.facts['turn'];
+    const { interrupted } = begun === undefined ? { interrupted: [] } : await asking(server.turns(this.id));
+    if (interrupted.some((left) => left.turn === begun)) {
+      await asking(server.resume(this.id, { branch: this.branch, on_interrupted: 'discard' }).finished());
+      await this.refresh();
+    }
+    this.dismiss(key);
+    tellOtherTabs({ session: this.id });
+  }
+
+  // Says it in other words: what it was goes, and its files go with the new one.
+  async sayInstead(exchange: Exchange, said: string): Promise<void> {
+    await this.discard(exchange);
+    await this.send(said, exchange.files, 'reject', exchange.model);
+  }
+
   async cancel(): Promise<void> {
     const turn = this.running()?.turn.turn;
     if (turn) await asking(server.cancel(this.id, turn));
@@ -256,11 +276,12 @@ export class Conversation {
     if (known && !known.said && known.files.length === 0) this.change(known.key, begunWith(going));
   }
 
-  private showParked(left: Going): void {
+  private showParked(left: TurnsInProgress['interrupted'][number]): void {
     const { turn } = left;
     const { said, files } = begunWith(left);
     const exchange = this.begin(said, files, false, turn);
-    const problem = new TertuliaError('turn_interrupted', 'This answer was interrupted before it was complete.', 0, { turn });
+    const { code, message } = left.cause ?? { code: 'turn_interrupted', message: 'This answer was interrupted before it was complete.' };
+    const problem = new TertuliaError(code, message, 0, { turn });
     this.change(exchange.key, { problem });
   }
 
