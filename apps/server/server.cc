@@ -13,6 +13,7 @@
 #include "api/turn_feed.h"
 #include "api/visitors.h"
 #include "core/audit_log.h"
+#include "core/settle_audit.h"
 #include "core/key_ring.h"
 #include "core/metrics.h"
 #include "core/once_table.h"
@@ -240,14 +241,20 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
                      ", which others can reach, there must be a key; make one with: tertulia keys create")
         .with("param", "server.address");
   }
-  TERTULIA_TRY_AS(parts->audit, AuditLog::open(env, parts->services.directory, log.component("audit")));
+  TERTULIA_TRY_AS(parts->audit, AuditLog::open(env, parts->services.directory, log.component("audit"),
+                                               [&store = parts->services.store()](const CutRequest& cut) {
+                                                 return landed_in(store, cut);
+                                               }));
   parts->service.on_ended([&audit = *parts->audit, spans = parts->spans, &env](const EndedRequest& ended) {
     if (is_audited(ended)) audit.add(entry_of(ended, ended.status));
     if (spans) spans->add(span_of(ended, env));
   });
   parts->service.on_beginning([&audit = *parts->audit](const BeginningRequest& beginning, Done<void> ready) {
     if (!is_audited(beginning)) return false;
-    if (ready) audit.begin(entry_of(beginning, 0), std::move(ready));
+    if (!ready) return true;
+    AuditEntry entry = entry_of(beginning, 0);
+    if (entry.session.empty()) entry.session = session_named_in(beginning.request, beginning.route->pattern);
+    audit.begin(std::move(entry), std::move(ready));
     return true;
   });
   // What the last process left, from now on at the expense of those who began it.

@@ -29,8 +29,8 @@ constexpr std::string_view kBegun = "begun";
 constexpr std::string_view kCut = "cut";
 
 // The line without its hash: everything but the closing brace. `state` is empty if there is a status.
-std::string line_of(const AuditEntry& entry, std::string_view state, std::uint64_t number, Time time,
-                    const std::string& previous) {
+std::string line_of(const AuditEntry& entry, std::string_view state, std::string_view landed,
+                    std::uint64_t number, Time time, const std::string& previous) {
   std::string line;
   JsonWriter out(line);
   out.begin_object().key("n").number(number).key("time").string(iso_time(time));
@@ -49,6 +49,7 @@ std::string line_of(const AuditEntry& entry, std::string_view state, std::uint64
   } else {
     out.key("state").string(state);
   }
+  if (!landed.empty()) out.key("landed").string(landed);
   out.key("prev").string(previous);
   return line;
 }
@@ -61,8 +62,13 @@ struct Chain {
   // as it says.
   bool entered = false;
   // What was begun and has no second line yet, by its request.
-  std::map<std::string, AuditEntry> open{};
+  std::map<std::string, CutRequest> open{};
 };
+
+bool same_session(const AuditEntry& one, const AuditEntry& other) {
+  return !one.session.empty() && one.session == other.session && one.user == other.user &&
+         one.tenant == other.tenant;
+}
 
 // Keeps the account of what is open.
 void note_line(const Json& form, Chain& chain) {
@@ -73,7 +79,8 @@ void note_line(const Json& form, Chain& chain) {
     chain.open.erase(request);
     return;
   }
-  AuditEntry& entry = chain.open[request];
+  CutRequest cut;
+  AuditEntry& entry = cut.entry;
   entry.tenant = in.string_or("tenant", {});
   entry.user = in.string_or("user", {});
   entry.key = in.string_or("key", {});
@@ -81,6 +88,13 @@ void note_line(const Json& form, Chain& chain) {
   entry.route = in.string_or("route", {});
   entry.session = in.string_or("session", {});
   entry.request = request;
+  cut.begun = parse_iso_time(in.string_or("time", {})).value_or(Time{});
+  for (auto& [id, other] : chain.open) {
+    if (!same_session(other.entry, entry)) continue;
+    other.alone = false;
+    cut.alone = false;
+  }
+  chain.open.insert_or_assign(request, std::move(cut));
 }
 
 Error broken(std::uint64_t number, std::string_view why) {
@@ -159,11 +173,11 @@ Result<AuditReport> verify_audit(FileSystem& files, const Path& directory) {
 
 class AuditLog::Writer {
  public:
-  Writer(Env& env, std::unique_ptr<File> file, Chain chain, Log log)
+  Writer(Env& env, std::unique_ptr<File> file, Chain chain, Log log, const Landed& landed)
       : env_(env), file_(std::move(file)), chain_(std::move(chain)), log_(std::move(log)) {
     anchor();
-    const std::map<std::string, AuditEntry> open = std::exchange(chain_.open, {});
-    for (const auto& [request, entry] : open) add(entry, kCut);
+    const std::map<std::string, CutRequest> open = std::exchange(chain_.open, {});
+    for (const auto& [request, cut] : open) add(cut.entry, kCut, landed ? landed(cut) : "unknown");
     thread_ = std::thread([this] { run(); });
   }
   ~Writer() {
@@ -181,7 +195,7 @@ class AuditLog::Writer {
     {
       MutexLock lock(mutex_);
       if (waiting_.size() < kMostWaiting) {
-        waiting_.push_back({time, std::move(entry), kBegun, std::move(durable)});
+        waiting_.push_back({time, std::move(entry), kBegun, {}, std::move(durable)});
         changed_.notify_all();
         return;
       }
@@ -194,10 +208,11 @@ class AuditLog::Writer {
     while (!waiting_.empty() || writing_) idle_.wait(mutex_);
   }
 
-  void add(AuditEntry entry, std::string_view state = {}) {
+  // `state` and `landed` are literals.
+  void add(AuditEntry entry, std::string_view state = {}, std::string_view landed = {}) {
     const Time time = env_.clock().now();
     MutexLock lock(mutex_);
-    waiting_.push_back({time, std::move(entry), state, nullptr});
+    waiting_.push_back({time, std::move(entry), state, landed, nullptr});
     changed_.notify_all();
   }
 
@@ -206,6 +221,7 @@ class AuditLog::Writer {
     Time time{};
     AuditEntry entry;
     std::string_view state;
+    std::string_view landed;
     // Of what begins.
     Done<void> durable;
   };
@@ -292,7 +308,7 @@ class AuditLog::Writer {
     Chain after{.report = chain_.report, .end = chain_.end};
     std::string lines;
     for (const Waiting& one : entries) {
-      std::string line = line_of(one.entry, one.state, after.report.entries + 1, one.time, after.report.head);
+      std::string line = line_of(one.entry, one.state, one.landed, after.report.entries + 1, one.time, after.report.head);
       after.report.head = sha256_hex(line);
       ++after.report.entries;
       lines.append(line).append(",\"hash\":\"").append(after.report.head).append("\"}\n");
@@ -339,7 +355,8 @@ class AuditLog::Writer {
 AuditLog::AuditLog(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
 AuditLog::~AuditLog() = default;
 
-Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory, Log log) {
+Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory, Log log,
+                                                  const Landed& landed) {
   TERTULIA_TRY(env.files().make_directory(directory));
   TERTULIA_TRY_AS(std::unique_ptr<File> file, env.files().open(audit_path(directory), OpenMode::kCreate));
   // A power cut must not take the name away with what is written under it.
@@ -354,7 +371,7 @@ Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory
   }
   if (chain.report.torn) TERTULIA_TRY(file->truncate(chain.end));
   return std::unique_ptr<AuditLog>(
-      new AuditLog(std::make_unique<Writer>(env, std::move(file), std::move(chain), std::move(log))));
+      new AuditLog(std::make_unique<Writer>(env, std::move(file), std::move(chain), std::move(log), landed)));
 }
 
 void AuditLog::begin(AuditEntry entry, Done<void> durable) {

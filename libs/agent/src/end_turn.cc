@@ -62,7 +62,11 @@ Task<Result<void>> take_steering(TurnWork& work) {
   for (Steering& one : left) {
     // The turn that is steered goes on, whatever the message shows: what is not there is left out.
     if (auto weighed = co_await weigh_assets(work, one.messages); !weighed) {
-      work.engine.log.info("assets of a message are left out", {{"code", name_of(weighed.error().code())}});
+      Event event;
+      event.kind = EventKind::kWarning;
+      event.name = "assets_left_out";
+      event.text = "the model may not see what the message shows: " + weighed.error().message();
+      work.live->log.add_hidden(std::move(event));
     }
     for (Message& message : one.messages) {
       TERTULIA_CO_TRY(hook_input(*work.agent, message));

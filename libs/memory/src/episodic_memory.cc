@@ -94,7 +94,8 @@ struct EpisodicMemory::Impl {
   Mutex mutex;
   RecentlyUsed<OwnerKey, ShelfPtr> shelves TERTULIA_GUARDED_BY(mutex){kMostShelves};
 
-  // None without an embedder, or with one that fails: words still find.
+  // None without an embedder, or with one that fails: words still find, and that is logged. What is stored
+  // without a vector stays without: `memory reindex` makes those of another embedder, too.
   std::vector<Vector> vectors_of(std::vector<std::string> texts, const CancelToken& cancel = {}) const {
     if (!embedder) return {};
     Result<std::vector<Vector>> vectors =
