@@ -383,7 +383,8 @@ void WorkflowDesk::save(Live& live, const Result<std::string>* outcome) {
     const Result<StoredRun> stored = engine_->show(marker.key, marker.run);
     if (!stored) {
       // They wait in memory for the next step, and for good if this was the last.
-      log_.warn(outcome == nullptr ? "events of a run could not be stored yet" : "the outcome of a run could not be stored",
+      log_.warn(outcome == nullptr ? "events of a run could not be stored yet"
+                                   : "the outcome of a run could not be stored",
                 {{"run", marker.run}, {"reason", stored.error().message()}});
       return;
     }
@@ -398,7 +399,8 @@ void WorkflowDesk::save(Live& live, const Result<std::string>* outcome) {
                  .name = outcome != nullptr ? "ended" : "events",
                  .payload = to_text(live.unsaved, outcome)}});
   if (const Result<void> stored = note(store(), std::move(noted)); !stored) {
-    log_.warn(outcome == nullptr ? "events of a run could not be stored yet" : "the outcome of a run could not be stored",
+    log_.warn(outcome == nullptr ? "events of a run could not be stored yet"
+                                 : "the outcome of a run could not be stored",
               {{"run", marker.run}, {"code", name_of(stored.error().code())}});
     return;
   }
@@ -446,7 +448,7 @@ void WorkflowDesk::finish(const LivePtr& live, const Result<WorkflowOutcome>& ou
   }
   live->tracked->close(body);
   if (goes_on && outcome && outcome->status == WorkflowStatus::kWaiting && !stopping) {
-    const Result<RunningRun> resumed =
+    const Result<TrackedRunPtr> resumed =
         resume(marker.key.tenant, marker.key.owner, marker.workflow, marker.run, marker.payer);
     if (!resumed) {
       log_.warn("a run that was answered does not go on by itself; resume it",

@@ -13,10 +13,10 @@
 #include "api/turn_feed.h"
 #include "api/visitors.h"
 #include "core/audit_log.h"
-#include "core/settle_audit.h"
 #include "core/key_ring.h"
 #include "core/metrics.h"
 #include "core/once_table.h"
+#include "core/settle_audit.h"
 #include "host/workflow_desk.h"
 #include "openai/routes.h"
 #include "trace/tracing.h"
@@ -245,6 +245,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
                                                [&store = parts->services.store()](const CutRequest& cut) {
                                                  return landed_in(store, cut);
                                                }));
+  parts->services.check_writable = [&store = parts->services.store(),
+                                    &audit = *parts->audit]() -> Result<void> {
+    TERTULIA_TRY(store.check_writable());
+    return audit.check_writable();
+  };
   parts->service.on_ended([&audit = *parts->audit, spans = parts->spans, &env](const EndedRequest& ended) {
     if (is_audited(ended)) audit.add(entry_of(ended, ended.status));
     if (spans) spans->add(span_of(ended, env));

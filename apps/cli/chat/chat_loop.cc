@@ -209,6 +209,8 @@ class ChatLoop {
   }
 
   void show_result(const Result<TurnOutcome>& outcome) const {
+    if (outcome && outcome->finish == Finish::kLength)
+      dim("The answer ends here because it has reached the longest that the model may give.");
     if (outcome) return;
     out_.error(outcome.error());
     const auto left = talk_.waiting();

@@ -229,7 +229,8 @@ std::pair<std::string, std::size_t> lines_of(const std::vector<Message>& message
     shown += lines[first++];
   }
   std::size_t left_out = 0;
-  for (std::size_t i = first; i < lines.size() && bytes > kMostShown - std::min(kMostShown, shown.size()); ++i) {
+  for (std::size_t i = first; i < lines.size() && bytes > kMostShown - std::min(kMostShown, shown.size());
+       ++i) {
     bytes -= lines[i].size();
     ++left_out;
   }
@@ -279,16 +280,18 @@ void summarise(const CallPtr& call, Merge merge, Done<Reply> done) {
   Result<ModelCall> asked = summary_call(*call, **agent, lines);
   if (!asked) return done(std::move(asked).error());
   const MergeSummary made{.by = (*agent)->model_name, .left_out = left_out};
-  (*agent)->model->respond(*std::move(asked), [call, finish, done, made](const Result<ModelResponse>& response) {
-    if (!response) {
-      call->services.log.warn("a branch is summarised without its model", {{"reason", response.error().message()}});
-    }
-    MergeSummary summary = made;
-    summary.text = response ? summary_in(*response) : std::string();
-    const Result<void> posted =
-        call->services.pool.post([finish, summary = std::move(summary)] { finish(summary); });
-    if (!posted) done(posted.error());
-  });
+  (*agent)->model->respond(
+      *std::move(asked), [call, finish, done, made](const Result<ModelResponse>& response) {
+        if (!response) {
+          call->services.log.warn("a branch is summarised without its model",
+                                  {{"reason", response.error().message()}});
+        }
+        MergeSummary summary = made;
+        summary.text = response ? summary_in(*response) : std::string();
+        const Result<void> posted =
+            call->services.pool.post([finish, summary = std::move(summary)] { finish(summary); });
+        if (!posted) done(posted.error());
+      });
 }
 
 void merge_branch(const CallPtr& call, Done<Reply> done) {

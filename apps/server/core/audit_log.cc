@@ -25,6 +25,9 @@ constexpr std::size_t kMostWaiting = 100'000;
 // How often the newest hash is logged while entries are added.
 constexpr std::chrono::hours kAnchorEvery(1);
 
+// What there must be room for, for the log to be taken for writable again: a few lines.
+constexpr std::size_t kRoom = 4'096;
+
 constexpr std::string_view kBegun = "begun";
 constexpr std::string_view kCut = "cut";
 
@@ -203,9 +206,17 @@ class AuditLog::Writer {
     durable(Error(ErrorCode::kQueueFull, "the audit log cannot keep up; try again in a moment"));
   }
 
+  Result<void> check_writable() {
+    MutexLock lock(mutex_);
+    if (!refusing_) return {};
+    looks_ = true;
+    changed_.notify_all();
+    return *refusing_;
+  }
+
   void settle() {
     MutexLock lock(mutex_);
-    while (!waiting_.empty() || writing_) idle_.wait(mutex_);
+    while (!waiting_.empty() || writing_ || looks_) idle_.wait(mutex_);
   }
 
   // `state` and `landed` are literals.
@@ -244,17 +255,20 @@ class AuditLog::Writer {
     while (true) {
       std::vector<Waiting> entries;
       bool last = false;
+      bool look = false;
       {
         MutexLock lock(mutex_);
-        while (waiting_.empty() && !stopping_ && now() < next_anchor_) {
+        while (waiting_.empty() && !stopping_ && !looks_ && now() < next_anchor_) {
           changed_.wait_until(mutex_, next_anchor_);
         }
         if (waiting_.empty() && stopping_) return give_up(unwritten_);
         last = stopping_;
+        look = std::exchange(looks_, false);
         entries.swap(waiting_);
         writing_ = true;
       }
       if (now() >= next_anchor_) anchor_again();
+      if (look && entries.empty()) run_safely("the writer of the audit log", [&] { look_for_room(); });
       bool written = entries.empty();
       if (!written) {
         run_safely("the writer of the audit log", [&] { written = write_all(entries); });
@@ -281,12 +295,53 @@ class AuditLog::Writer {
     return written.ok();
   }
 
+  // Nobody may come who writes something while it is known that nothing can be written.
+  void look_for_room() {
+    if (!failing_) return;
+    if (!unwritten_.empty()) {
+      std::vector<Waiting> none;
+      write_all(none);
+      return;
+    }
+    const Result<void> mended = mend();
+    Result<void> room = mended ? file_->write_at(chain_.end, std::string(kRoom, ' ')) : mended;
+    if (const Result<void> cut = file_->truncate(chain_.end); room && !cut) room = cut;
+    if (room) {
+      tell_written();
+    } else {
+      refuse(room.error());
+    }
+  }
+
+  void refuse(const Error& why) {
+    MutexLock lock(mutex_);
+    refusing_ = Error(why.code(), "the audit log cannot be written, so nothing is changed: " + why.message());
+  }
+
+  void tell_written() {
+    if (!std::exchange(failing_, false)) return;
+    log_.info("the audit log is written again", {});
+    MutexLock lock(mutex_);
+    refusing_.reset();
+  }
+
+  // What a sync that failed has left behind the last whole line is not known, so it is taken off; what is
+  // before was synced.
+  Result<void> mend() {
+    if (!broken_) return {};
+    TERTULIA_TRY(file_->truncate(chain_.end));
+    TERTULIA_TRY(file_->sync());
+    broken_.reset();
+    return {};
+  }
+
   // Nothing of them is in the file: what was to begin is refused, what has ended waits.
   void keep_ends(std::vector<Waiting>& entries, const Error& why) {
     if (!std::exchange(failing_, true)) {
       log_.error("the audit log cannot be written: nothing is changed until it can",
                  {{"reason", why.message()}});
     }
+    refuse(why);
     for (Waiting& one : entries) {
       if (one.durable) {
         std::exchange(one.durable, nullptr)(
@@ -304,11 +359,12 @@ class AuditLog::Writer {
   }
 
   Result<void> write(std::vector<Waiting>& entries) {
-    if (broken_) return *broken_;
+    TERTULIA_TRY(mend());
     Chain after{.report = chain_.report, .end = chain_.end};
     std::string lines;
     for (const Waiting& one : entries) {
-      std::string line = line_of(one.entry, one.state, one.landed, after.report.entries + 1, one.time, after.report.head);
+      std::string line =
+          line_of(one.entry, one.state, one.landed, after.report.entries + 1, one.time, after.report.head);
       after.report.head = sha256_hex(line);
       ++after.report.entries;
       lines.append(line).append(",\"hash\":\"").append(after.report.head).append("\"}\n");
@@ -317,15 +373,13 @@ class AuditLog::Writer {
       if (Result<void> cut = file_->truncate(chain_.end); !cut) broken_ = cut.error();
       return written;
     }
-    // What a sync that failed has left on the disk is not known: until the next start nothing is written
-    // behind it.
     if (Result<void> synced = file_->sync(); !synced) {
       broken_ = synced.error();
       return synced;
     }
     after.end = chain_.end + lines.size();
     chain_ = std::move(after);
-    if (std::exchange(failing_, false)) log_.info("the audit log is written again", {});
+    tell_written();
     for (Waiting& one : entries) {
       if (one.durable) std::exchange(one.durable, nullptr)({});
     }
@@ -349,6 +403,9 @@ class AuditLog::Writer {
   std::optional<Error> broken_;
   bool failing_ = false;
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
+  // Why nothing may begin, and that somebody wants to know whether that is still so.
+  std::optional<Error> refusing_ TERTULIA_GUARDED_BY(mutex_);
+  bool looks_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
@@ -356,7 +413,7 @@ AuditLog::AuditLog(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) 
 AuditLog::~AuditLog() = default;
 
 Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory, Log log,
-                                                  const Landed& landed) {
+                                                 const Landed& landed) {
   TERTULIA_TRY(env.files().make_directory(directory));
   TERTULIA_TRY_AS(std::unique_ptr<File> file, env.files().open(audit_path(directory), OpenMode::kCreate));
   // A power cut must not take the name away with what is written under it.
@@ -378,6 +435,7 @@ void AuditLog::begin(AuditEntry entry, Done<void> durable) {
   writer_->begin(std::move(entry), std::move(durable));
 }
 void AuditLog::add(AuditEntry entry) { writer_->add(std::move(entry)); }
+Result<void> AuditLog::check_writable() { return writer_->check_writable(); }
 void AuditLog::settle() { writer_->settle(); }
 
 }  // namespace tertulia::server

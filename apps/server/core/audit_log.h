@@ -87,6 +87,9 @@ class AuditLog {
   void begin(AuditEntry entry, Done<void> durable);
   // What came of it. Returns at once; what cannot be written now is tried again with the next line.
   void add(AuditEntry entry);
+  // Whether something may begin, as far as is known: what could not be written is tried again here, without
+  // waiting for it. Quick; for those who watch.
+  Result<void> check_writable();
   // Waits until everybody who began something has been told.
   void settle();
 

@@ -18,12 +18,9 @@ struct Named {
   bool turn = true;
 };
 constexpr std::array kNamed{
-    Named{"/api/v1/turns", "session"},
-    Named{"/api/v1/turns", "sessionId"},
-    Named{"/api/v1/sessions", "id", false},
-    Named{"/api/v1/ui/chat", "id"},
-    Named{"/api/v1/ag-ui", "threadId"},
-    Named{"/v1/responses", "conversation"},
+    Named{"/api/v1/turns", "session"},      Named{"/api/v1/turns", "sessionId"},
+    Named{"/api/v1/sessions", "id", false}, Named{"/api/v1/ui/chat", "id"},
+    Named{"/api/v1/ag-ui", "threadId"},     Named{"/v1/responses", "conversation"},
 };
 
 bool is_turn(std::string_view route) {

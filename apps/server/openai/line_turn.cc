@@ -239,7 +239,8 @@ void keep_line_turn(Services& services, const LineTurn& turn, const TurnOutcome&
   Result<std::vector<Message>> handed_back = handed_back_by(services, outcome, turn.tools);
   // The caller has the calls in its answer; only their results cannot be matched to it later.
   const auto tell = [log = services.log, session = turn.key.session](const Error& why) {
-    log.warn("calls that were handed back could not be stored", {{"session", session}, {"reason", why.message()}});
+    log.warn("calls that were handed back could not be stored",
+             {{"session", session}, {"reason", why.message()}});
   };
   if (!handed_back) {
     tell(handed_back.error());

@@ -174,12 +174,35 @@ TEST(AuditLog, NothingBeginsOnAFullDiskAndWhatEndedIsWrittenLater) {
   EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 3U);
 }
 
-TEST(AuditLog, NothingBeginsBehindASyncThatFailed) {
+TEST(AuditLog, WhatASyncThatFailedHasLeftIsTakenOff) {
   SimEnv env(1);
   const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
+  ASSERT_TRUE(begin(*log, "r0"));
   env.disk().set_faults({.fail_sync = 1});
   EXPECT_EQ(begin(*log, "r1").error().code(), ErrorCode::kStorageIo);
-  EXPECT_EQ(begin(*log, "r2").error().code(), ErrorCode::kStorageIo) << "until the next start";
+  EXPECT_FALSE(log->check_writable());
+  // No restart is needed, and no line of what was refused is left.
+  ASSERT_TRUE(begin(*log, "r2"));
+  EXPECT_TRUE(log->check_writable());
+  EXPECT_EQ(count_of(env, "\"request\":\"r1\""), 0U);
+  EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 2U);
+}
+
+TEST(AuditLog, SaysThatItIsFullUntilThereIsRoomThoughNobodyWrites) {
+  SimEnv env(1);
+  const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
+  EXPECT_TRUE(log->check_writable());
+  env.disk().set_faults({.capacity = 0});
+  ASSERT_FALSE(begin(*log, "r1"));
+  ASSERT_FALSE(log->check_writable());
+  log->settle();
+  EXPECT_EQ(log->check_writable().error().code(), ErrorCode::kStorageFull);
+  log->settle();
+  env.disk().set_faults({});
+  EXPECT_FALSE(log->check_writable()) << "it has not looked yet";
+  log->settle();
+  EXPECT_TRUE(log->check_writable());
+  EXPECT_EQ(read_file(env.files(), audit_path(kDirectory)).value(), "");
 }
 
 }  // namespace audit_log_test

@@ -34,6 +34,11 @@ export function LiveAnswer({ here, exchange }: { here: Conversation; exchange: E
     <article class="answer live" aria-label="Assistant" aria-busy={!problem}>
       <Answer here={here} blocks={turn.blocks} turn={turn.turn} />
       {turn.note && <p class="note">{turn.note}</p>}
+      {turn.warnings.map((warning) => (
+        <p key={warning} class="note">
+          {sentence(warning)}
+        </p>
+      ))}
       {quiet && (
         <p class="thinking" aria-label="Waiting for the model">
           <span />

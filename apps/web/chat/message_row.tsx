@@ -111,6 +111,12 @@ const AnswerRow = memo(function AnswerRow({ here, message }: { here: Conversatio
       {speaker && <p class="speaker">{speaker}</p>}
       <Answer here={here} blocks={blocks} turn={message.turn} />
       {message.interrupted && <p class="cut">The answer was stopped here.</p>}
+      {isEnd &&
+        here.told.get(message.turn)?.map((words) => (
+          <p key={words} class="note">
+            {sentence(words)}
+          </p>
+        ))}
       {isEnd && (
         <div class="actions">
           <CopyButton text={textOf(message)} label="Copy answer" />

@@ -88,6 +88,7 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
         <div key={line.id} class={`line ${line.who}`}>
           {line.who === 'visitor' ? <p class="plain-text" dir="auto">{line.text}</p> : <Blocks blocks={line.blocks} />}
           {line.interrupted && <p class="cut">stopped</p>}
+          {line.note && <p class="cut">{line.note}</p>}
           {line.unanswered && <p class="cut">no answer</p>}
         </div>
       ))}

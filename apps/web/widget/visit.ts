@@ -4,7 +4,7 @@ import { batch, signal } from '@preact/signals';
 import { blocksOf, textOf, type Block, type ToolBlock } from '../shared/blocks.ts';
 import { freshKey, Tertulia, TertuliaError, type Choice, type Message, type TurnsInProgress, type TurnStream } from '../shared/client.ts';
 import { asText, keep, ownStorage, readKept } from '../shared/storage.ts';
-import { applyEvent, newTurn, type LiveTurn } from '../shared/turn_state.ts';
+import { applyEvent, finishWords, newTurn, type LiveTurn } from '../shared/turn_state.ts';
 import { titleFrom } from '../shared/words.ts';
 
 export interface VisitOptions {
@@ -20,6 +20,7 @@ export interface Line {
   text: string;
   blocks: readonly Block[];
   interrupted?: boolean;
+  note?: string;
   // Nothing was said to it.
   unanswered?: boolean;
 }
@@ -193,6 +194,8 @@ export class Visit {
       }
       clearTimeout(drawing);
       await this.read();
+      const cut = finishWords(stream.outcome?.finish);
+      if (cut) this.lines.value = this.lines.value.map((line, index, all) => (index === all.length - 1 ? { ...line, note: cut } : line));
       this.tell('answer', { text: stream.outcome?.text ?? '' });
     } catch (problem) {
       clearTimeout(drawing);

@@ -1,4 +1,3 @@
-#include "tertulia/base/log.h"
 #include "tertulia/memory/lifecycle.h"
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tertulia/base/log.h"
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/store/episode_store.h"
 
@@ -139,9 +139,9 @@ std::size_t learn_from(EpisodicMemory& episodes, const SessionState& state, cons
       continue;
     }
     // The session closes all the same, and is not looked at for facts again: its episode has what was said.
-    Log().component("memory").warn("facts of a conversation were not learned", {{"session", key.session},
-                                                                              {"branch", branch.id},
-                                                                              {"reason", learned.error().message()}});
+    Log().component("memory").warn(
+        "facts of a conversation were not learned",
+        {{"session", key.session}, {"branch", branch.id}, {"reason", learned.error().message()}});
   }
   return facts;
 }

@@ -390,8 +390,9 @@ TEST(EncryptedMemory, ShowsNoNamesOfDocuments) {
     const std::shared_ptr<Store> store = open_sqlite_store(real_env(), directory, std::move(options)).value();
     SemanticMemory semantic(*store, real_env(), static_embedder());
     const CollectionId known = EraseWorld::known();
-    ASSERT_TRUE(semantic.ingest(known, {.source = "redundancies.md", .bytes = "Thirty people."},
-                                {.kind = WriterKind::kUser, .name = "ada"})
+    ASSERT_TRUE(semantic
+                    .ingest(known, {.source = "redundancies.md", .bytes = "Thirty people."},
+                            {.kind = WriterKind::kUser, .name = "ada"})
                     .ok());
   }
   std::string all;

@@ -144,7 +144,8 @@ Result<Node> HandoffBuilder::node_of(const Member& member) const {
       Event event;
       event.kind = EventKind::kWarning;
       event.name = "turns_used_up";
-      event.text = "'" + context.node() + "' has handed over to nobody in its " + std::to_string(alone) + " turns of its own: what it said last is the end";
+      event.text = "'" + context.node() + "' has handed over to nobody in its " + std::to_string(alone) +
+                   " turns of its own: what it said last is the end";
       context.tell(std::move(event));
     } else {
       context.request_info(JsonObject{{"kind", "user"}, {"from", context.node()}, {"text", outcome.text}});

@@ -390,7 +390,8 @@ void RunMachine::end_cancelled() {
       commit.turn = *std::move(turn);
     } else {
       // Such as calls of tools whose results the cancel has cut off: nothing of it can stand in a history.
-      tell(EventKind::kWarning, "words_dropped", "what was said until the cancel cannot be kept: " + turn.error().message());
+      tell(EventKind::kWarning, "words_dropped",
+           "what was said until the cancel cannot be kept: " + turn.error().message());
     }
   }
   if (auto refreshed = refresh_session(); !refreshed) return finish(std::move(refreshed).error());

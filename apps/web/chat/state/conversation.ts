@@ -15,7 +15,7 @@ import {
   type TurnStream,
 } from '../../shared/client.ts';
 import { saidOf } from '../../shared/blocks.ts';
-import { applyEvent, newTurn, type LiveTurn } from '../../shared/turn_state.ts';
+import { applyEvent, finishWords, newTurn, type LiveTurn } from '../../shared/turn_state.ts';
 import { chosenModel } from './models.ts';
 import { asking, noteFailure, reachable, server } from './server.ts';
 import { noteSession } from './session_list.ts';
@@ -66,6 +66,8 @@ export class Conversation {
   readonly busy = computed(() => this.running() !== undefined);
   // The key of the exchange whose message is being edited.
   readonly edited = signal<number | undefined>(undefined);
+  // What was told beside the answers that this page has seen come, by turn.
+  readonly told = new Map<string, readonly string[]>();
   private readonly messages = new Map<number, Message>();
   private readonly loading = new Set<number>();
   private readonly left = new AbortController();
@@ -328,6 +330,8 @@ export class Conversation {
       }
       clearTimeout(drawing);
       draw();
+      const cut = finishWords(stream.outcome?.finish);
+      if (turn.turn) this.told.set(turn.turn, [...turn.warnings, ...(cut ? [cut] : [])]);
       await this.settle(exchange.key);
     } catch (problem) {
       clearTimeout(drawing);
