@@ -226,7 +226,7 @@ constexpr Slash kSlashes[] = {
     {"help", "/help", "this", help},
     {"plan", "/plan", "the agent's plan", plan},
     {"quit", "/quit", "leaves; everything is kept", quit},
-    {"retry", "/retry", "asks the same again, in a branch of its own; or what has no answer yet", retry},
+    {"retry", "/retry", "asks again in a branch, or what has no answer", retry},
     {"sessions", "/sessions [NUMBER|NAME]", "the latest sessions, or goes to one", sessions},
     {"switch", "/switch BRANCH", "goes on in another branch", switch_branch},
     {"tools", "/tools", "what the agent may use", tools},
