@@ -112,4 +112,23 @@ test('The chat of other libraries goes on as well', async () => {
   check(second.text.includes('Here again.'), second.text);
 });
 
+test('Every other door says the cause as well, and takes the next message', async () => {
+  const kept = await server.expect(200, 'POST', '/v1/conversations', { body: {} });
+  const doors = {
+    'AG-UI': (text) => server.call('POST', '/api/v1/ag-ui', { body: { threadId: 'agui', runId: `r-${text}`, state: {}, tools: [], context: [], forwardedProps: {}, messages: [{ id: `m-${text}`, role: 'user', content: text }] } }),
+    responses: (text) => server.call('POST', '/v1/responses', { body: { model: 'default', input: text, conversation: kept.id } }),
+    'chat completions': (text) => server.call('POST', '/v1/chat/completions', { headers: { 'Tertulia-Session': 'chat' }, body: { model: 'default', messages: [{ role: 'user', content: text }] } }),
+    'a streamed chat': (text) => server.call('POST', '/v1/chat/completions', { headers: { 'Tertulia-Session': 'streamed' }, body: { model: 'default', stream: true, messages: [{ role: 'user', content: text }] } }),
+    useChat: (text) => server.call('POST', '/api/v1/ui/chat', { body: { id: 'ui-cause', messages: [{ role: 'user', parts: [{ type: 'text', text }] }] } }),
+  };
+  for (const [name, say] of Object.entries(doors)) {
+    state.refused = 401;
+    const failed = await say('One');
+    check(failed.text.includes('refused the key'), `${name}: ${failed.status} ${failed.text}`);
+    state.refused = 0;
+    const next = await say('Two');
+    check(next.text.includes('Here again.'), `${name}: ${next.status} ${next.text}`);
+  }
+});
+
 await run();
