@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tertulia/base/json.h"
+#include "tertulia/base/outside_name.h"
 
 namespace tertulia::server {
 namespace {
@@ -81,9 +82,9 @@ std::string session_named_in(const Request& request, std::string_view route) {
 
 std::string_view landed_in(Store& store, const CutRequest& cut) {
   const AuditEntry& entry = cut.entry;
-  const Result<TenantId> tenant = TenantId::parse(entry.tenant);
-  const Result<OwnerId> owner = OwnerId::parse(entry.user);
-  const Result<SessionId> session = SessionId::parse(entry.session);
+  const Result<TenantId> tenant = from_outside<TenantId>(entry.tenant);
+  const Result<OwnerId> owner = from_outside<OwnerId>(entry.user);
+  const Result<SessionId> session = from_outside<SessionId>(entry.session);
   if (!tenant || !owner || !session) return "unknown";
   const SessionKey key{.tenant = *tenant, .owner = *owner, .session = *session};
   const Result<SessionState> state = load(store, key);

@@ -1,7 +1,7 @@
 // A visit: the conversation of one visitor of a host page with one agent. It is kept by its session id, which the host gives,
 // or which the browser remembers for the host's origin.
 import { batch, signal } from '@preact/signals';
-import { blocksOf, textOf, type Block, type ToolBlock } from '../shared/blocks.ts';
+import { blocksOf, saidOf, textOf, type Block, type ToolBlock } from '../shared/blocks.ts';
 import { freshKey, Tertulia, TertuliaError, type Choice, type Message, type TurnsInProgress, type TurnStream } from '../shared/client.ts';
 import { asText, keep, ownStorage, readKept } from '../shared/storage.ts';
 import { applyEvent, finishWords, newTurn, type LiveTurn } from '../shared/turn_state.ts';
@@ -122,7 +122,7 @@ export class Visit {
 
   // A message that has no answer yet, and why.
   private showLeft({ cause, input = [] }: TurnsInProgress['interrupted'][number]): void {
-    const said = input.filter((message) => message.role === 'user' && !message.internal).map(textOf).join('\n');
+    const said = input.filter((message) => message.role === 'user' && !message.internal).map((message) => saidOf(message).said).join('\n');
     this.last = said;
     const words = cause ?? { code: 'turn_interrupted', message: 'the answer was interrupted before it was complete' };
     batch(() => {

@@ -169,6 +169,7 @@ export type EventKind =
   | 'turn_committed'
   | 'turn_interrupted'
   | 'turn_failed'
+  | 'context_degraded'
   | 'iteration'
   | 'receipt'
   | 'text_started'
