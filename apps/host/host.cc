@@ -7,6 +7,7 @@
 #include "tertulia/base/nearest.h"
 #include "tertulia/memory/knowledge_source.h"
 #include "tertulia/memory/memory.h"
+#include "tertulia/tools/address_judge.h"
 #include "tertulia/tools/builtin_tools.h"
 #include "tertulia/tools/fetch_tool.h"
 #include "tertulia/tools/file_tools.h"
@@ -34,6 +35,16 @@ Result<EgressPolicy> egress_of(const Config& config) {
   auto policy = EgressPolicy::make(std::move(rules));
   if (!policy) return std::move(policy).error().in("tools.fetch");
   return policy;
+}
+
+// What models are given of addresses in messages. Which hosts a tool may fetch from says nothing of pictures.
+Result<std::shared_ptr<AddressJudge>> addresses_of(const Config& config, Env& env) {
+  EgressRules rules;
+  rules.deny_hosts = config.strings("tools.fetch.deny");
+  rules.allow_networks = config.strings("tools.fetch.allow_networks");
+  auto policy = policy_for_parts(std::move(rules));
+  if (!policy) return std::move(policy).error().in("tools.fetch");
+  return std::make_shared<AddressJudge>(*std::move(policy), env.clock());
 }
 
 Result<ToolPtr> process_of(const Config& config) {
@@ -104,8 +115,11 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, const HostOptions
   host->sqlite_ = open.sqlite;
   host->store_ = std::move(open.store);
   TERTULIA_TRY(host->open_memory(config, options));
-  TERTULIA_TRY_AS(host->engine_,
-                  Engine::open({.store = host->store_, .env = options.env, .recover = options.recover}));
+  TERTULIA_TRY_AS(std::shared_ptr<AddressJudge> addresses, addresses_of(config, *options.env));
+  TERTULIA_TRY_AS(host->engine_, Engine::open({.store = host->store_,
+                                               .env = options.env,
+                                               .addresses = std::move(addresses),
+                                               .recover = options.recover}));
   host->mcp_ = std::make_unique<McpPool>(options.environment, Engine::elicitations(host->engine_));
   host->make_agents();
   if (options.reap) {

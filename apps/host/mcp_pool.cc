@@ -4,6 +4,8 @@
 #include <latch>
 #include <utility>
 
+#include "tertulia/base/log.h"
+
 namespace tertulia {
 
 McpPool::~McpPool() {
@@ -70,8 +72,11 @@ void McpPool::publish(const std::string& name) {
       if (!stays && old != nullptr && old->tool == tool) registry->remove(tool->definition().name);
     }
     if (const Result<void> added = registry->add(kit); !added) {
-      warnings_.push_back("the tools of the MCP server '" + name +
-                          "' are missing: " + added.error().message());
+      const std::string warning =
+          "the tools of the MCP server '" + name + "' are missing: " + added.error().message();
+      // A server may change its tools at any time, when nobody reads the warnings of the start any more.
+      Log().component("mcp").warn(warning, {});
+      warnings_.push_back(warning);
     }
   }
   entry.published = kit.tools();

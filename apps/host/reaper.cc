@@ -49,7 +49,10 @@ Result<ReapReport> reap_and_give_up(Memory& memory, const RuleBook& rules, const
   if (report.busy.empty() || !give_up) return report;
   for (const SessionKey& key : give_up(report.busy)) {
     const Result<CloseReport> closed = memory.close(key, EndReason::kError);
-    if (!closed) continue;
+    if (!closed) {
+      ++report.failed;
+      continue;
+    }
     std::erase(report.busy, key);
     report.broken.push_back(key);
     report.episodes += closed->episodes.size();
@@ -80,11 +83,16 @@ void Reaper::work() {
   // Turns that a crash has cut are resumed when the program starts: only what is still there later is given
   // up.
   GiveUpTurns give_up;
+  std::size_t failed = 0;
   while (!stopping_) {
     lock.unlock();
     run_safely("what closes sessions", [&] {
-      if (const auto report = reap_and_give_up(*memory_, memory_->rules(), give_up); !report) {
+      const auto report = reap_and_give_up(*memory_, memory_->rules(), give_up);
+      if (!report) {
         log.warn("sessions could not be closed", {{"code", name_of(report.error().code())}});
+      } else if (report->failed != std::exchange(failed, report->failed) && report->failed > 0) {
+        // Said when the number changes, not every minute.
+        log.warn("sessions could not be closed; they are tried again", {{"count", report->failed}});
       }
       give_up = give_up_;
     });

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tertulia/base/json.h"
+#include "tertulia/base/log.h"
 #include "tertulia/conversation/branch_rules.h"
 #include "tertulia/conversation/json_forms.h"
 
@@ -100,7 +101,15 @@ Result<std::vector<RunMarker>> read_markers(Store& store) {
       do {
         Result<RecordPage> found = read_records(store, records);
         // Those of the other owners go on.
-        if (!found && found.error().code() == ErrorCode::kSessionDamaged) break;
+        if (!found && found.error().code() == ErrorCode::kSessionDamaged) {
+          Log()
+              .component("workflow")
+              .error(
+                  "runs that a restart has cut do not go on by themselves: what tells of them is damaged; "
+                  "run: tertulia verify",
+                  {{"tenant", key.tenant}, {"owner", key.owner}, {"reason", found.error().message()}});
+          break;
+        }
         if (!found) return std::move(found).error();
         for (const StoredRecord& stored : found->records) {
           if (stored.record.name != kMarkerName) continue;

@@ -381,7 +381,13 @@ void WorkflowDesk::save(Live& live, const Result<std::string>* outcome) {
     const std::shared_lock use(engine_use_);
     if (!engine_) return;
     const Result<StoredRun> stored = engine_->show(marker.key, marker.run);
-    if (!stored) return;
+    if (!stored) {
+      // They wait in memory for the next step, and for good if this was the last.
+      log_.warn(outcome == nullptr ? "events of a run could not be stored yet"
+                                   : "the outcome of a run could not be stored",
+                {{"run", marker.run}, {"reason", stored.error().message()}});
+      return;
+    }
     live.branch = stored->branch;
   }
   Note noted{.key = marker.key, .conditions = {}, .changes = {}};
@@ -393,7 +399,8 @@ void WorkflowDesk::save(Live& live, const Result<std::string>* outcome) {
                  .name = outcome != nullptr ? "ended" : "events",
                  .payload = to_text(live.unsaved, outcome)}});
   if (const Result<void> stored = note(store(), std::move(noted)); !stored) {
-    log_.warn("events of a run could not be stored",
+    log_.warn(outcome == nullptr ? "events of a run could not be stored yet"
+                                 : "the outcome of a run could not be stored",
               {{"run", marker.run}, {"code", name_of(stored.error().code())}});
     return;
   }
@@ -441,7 +448,12 @@ void WorkflowDesk::finish(const LivePtr& live, const Result<WorkflowOutcome>& ou
   }
   live->tracked->close(body);
   if (goes_on && outcome && outcome->status == WorkflowStatus::kWaiting && !stopping) {
-    (void)resume(marker.key.tenant, marker.key.owner, marker.workflow, marker.run, marker.payer);
+    const Result<TrackedRunPtr> resumed =
+        resume(marker.key.tenant, marker.key.owner, marker.workflow, marker.run, marker.payer);
+    if (!resumed) {
+      log_.warn("a run that was answered does not go on by itself; resume it",
+                {{"run", marker.run}, {"workflow", marker.workflow}, {"reason", resumed.error().message()}});
+    }
   }
 }
 

@@ -16,6 +16,7 @@
 #include "core/key_ring.h"
 #include "core/metrics.h"
 #include "core/once_table.h"
+#include "core/settle_audit.h"
 #include "host/workflow_desk.h"
 #include "openai/routes.h"
 #include "trace/tracing.h"
@@ -240,14 +241,25 @@ Result<std::unique_ptr<Server>> Server::start(const ServerOptions& options, Serv
                      ", which others can reach, there must be a key; make one with: tertulia keys create")
         .with("param", "server.address");
   }
-  TERTULIA_TRY_AS(parts->audit, AuditLog::open(env, parts->services.directory, log.component("audit")));
+  TERTULIA_TRY_AS(parts->audit, AuditLog::open(env, parts->services.directory, log.component("audit"),
+                                               [&store = parts->services.store()](const CutRequest& cut) {
+                                                 return landed_in(store, cut);
+                                               }));
+  parts->services.check_writable = [&store = parts->services.store(),
+                                    &audit = *parts->audit]() -> Result<void> {
+    TERTULIA_TRY(store.check_writable());
+    return audit.check_writable();
+  };
   parts->service.on_ended([&audit = *parts->audit, spans = parts->spans, &env](const EndedRequest& ended) {
     if (is_audited(ended)) audit.add(entry_of(ended, ended.status));
     if (spans) spans->add(span_of(ended, env));
   });
   parts->service.on_beginning([&audit = *parts->audit](const BeginningRequest& beginning, Done<void> ready) {
     if (!is_audited(beginning)) return false;
-    if (ready) audit.begin(entry_of(beginning, 0), std::move(ready));
+    if (!ready) return true;
+    AuditEntry entry = entry_of(beginning, 0);
+    if (entry.session.empty()) entry.session = session_named_in(beginning.request, beginning.route->pattern);
+    audit.begin(std::move(entry), std::move(ready));
     return true;
   });
   // What the last process left, from now on at the expense of those who began it.

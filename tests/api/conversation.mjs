@@ -77,6 +77,36 @@ test('A branch is forked, labelled, compared, merged back and deleted', async ()
   equal(bad.error.code, 'bad_fork_point');
 });
 
+test('A long branch is summarised from its beginning and its end, and the answer says by whom and of what', async () => {
+  let shown = '';
+  const speaks = await Server.start({
+    config: await provider((asked) => {
+      const task = JSON.stringify(asked.messages);
+      if (!task.includes('You condense conversations')) return ['Noted.'];
+      shown = asked.messages.at(-1).content;
+      return ['They planned it.'];
+    }),
+  });
+  const turn = (branch, message) => speaks.expect(200, 'POST', '/api/v1/turns', { body: { session: 'long', ...(branch && { branch }), message } });
+  await turn(undefined, 'Hello');
+  await speaks.expect(201, 'POST', '/api/v1/sessions/long/branches', { body: { id: 'aside', from: 'main' } });
+  for (let i = 0; i < 8; i += 1) await turn('aside', `Step ${i}: ${'very long '.repeat(2_500)}`);
+  const merged = await speaks.expect(200, 'POST', '/api/v1/sessions/long/branches/main/merge', { body: { from: 'aside', summary: true } });
+  equal([merged.summary, merged.summary_by, merged.left_out > 0], ['They planned it.', 'm', true]);
+  check(shown.includes('Step 0:') && shown.includes('Step 7:') && !shown.includes('Step 3:'), 'the beginning and the end');
+  check(shown.includes(`[${merged.left_out} messages are left out here]`), shown.slice(0, 200));
+  await speaks.stop();
+});
+
+test('A search that has not told everything says so', async () => {
+  for (let i = 0; i < 5; i += 1) await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 'many', message: `The zebrawood table number ${i}` } });
+  const found = await server.expect(200, 'POST', '/api/v1/messages/search', { body: { query: 'zebrawood' } });
+  equal([found.messages.length, found.incomplete], [3, true]);
+  await server.expect(200, 'POST', '/api/v1/turns', { body: { session: 'few', message: 'One yellowheart chair' } });
+  const one = await server.expect(200, 'POST', '/api/v1/messages/search', { body: { query: 'yellowheart chair one' } });
+  equal([one.messages.some(({ session }) => session === 'few'), one.incomplete], [true, undefined]);
+});
+
 test('A branch is merged back as a few sentences, once', async () => {
   await say({ session: 'sum', message: 'Hello' });
   await server.expect(201, 'POST', '/api/v1/sessions/sum/branches', { body: { id: 'aside' } });

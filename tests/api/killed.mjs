@@ -1,8 +1,8 @@
 // killed.mjs PROGRAM [ROUNDS] [SEED]: kill -9 under load through the API. What was acknowledged is there afterwards, as it was told;
 // what was not can be sent again with its key, and is done once.
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, equal, folder, run, Server, tertulia, test } from './support.mjs';
+import { check, equal, folder, provider, run, Server, tertulia, test } from './support.mjs';
 
 const rounds = Number(process.argv[3] ?? 12);
 let state = Number(process.argv[4] ?? 1);
@@ -94,7 +94,47 @@ test(`${rounds} kills in a row take back nothing that was acknowledged`, async (
   check(begun.length >= found.size, `${found.size} turns, ${begun.length} lines that one began`);
   equal(begun.filter((request) => !ended.has(request)), []);
   tertulia(data, 'audit', 'verify');
+  // What was cut says whether it landed, and what the store can tell was looked up.
+  const cut = lines.filter((line) => line.state === 'cut');
+  check(cut.length > 0 && cut.every(({ landed }) => ['yes', 'no', 'begun', 'unknown'].includes(landed)), JSON.stringify(cut.slice(0, 3)));
   console.log(`${sent.size} turns, ${rounds} kills`);
+});
+
+test('A line that a kill has cut says whether its change landed', async () => {
+  const data = folder();
+  let server = await Server.start({ data, config: await provider(() => new Promise(() => {})) });
+  await server.expect(201, 'POST', '/api/v1/sessions', { body: { id: 'there' } });
+  // A turn whose model never answers is begun, and in its journal.
+  const never = server.call('POST', '/api/v1/turns', { body: { session: 'speaks', message: 'Hello' } }).catch(() => {});
+  for (let begun = false; !begun; ) {
+    const turns = await server.call('GET', '/api/v1/sessions/speaks/turns');
+    begun = turns.status === 200 && turns.json.running.some(({ input }) => input);
+  }
+  await server.kill();
+  await never;
+  // As if the process had ended in the middle of each: the end of its line is not there.
+  const file = join(data, 'audit.jsonl');
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  const begunAt = lines.findIndex((line) => line.includes('"/api/v1/sessions"') && line.includes('begun'));
+  writeFileSync(file, `${lines.slice(0, begunAt + 1).join('\n')}\n`);
+  server = await Server.start({ data });
+  await server.stop();
+  const after = readFileSync(file, 'utf8').trim().split('\n').map(JSON.parse);
+  equal(after.filter(({ state }) => state === 'cut').map(({ route, session, landed }) => [route, session, landed]), [['/api/v1/sessions', 'there', 'yes']]);
+
+  const other = folder();
+  server = await Server.start({ data: other, config: await provider(() => new Promise(() => {})) });
+  const waits = server.call('POST', '/api/v1/turns', { body: { session: 'speaks', message: 'Hello' } }).catch(() => {});
+  for (let begun = false; !begun; ) {
+    const turns = await server.call('GET', '/api/v1/sessions/speaks/turns');
+    begun = turns.status === 200 && turns.json.running.some(({ input }) => input);
+  }
+  await server.kill();
+  await waits;
+  server = await Server.start({ data: other });
+  await server.stop();
+  const told = readFileSync(join(other, 'audit.jsonl'), 'utf8').trim().split('\n').map(JSON.parse);
+  equal(told.filter(({ state }) => state === 'cut').map(({ session, landed }) => [session, landed]), [['speaks', 'begun']]);
 });
 
 await run();

@@ -104,7 +104,7 @@ export default {
     await three.getByRole('alert').waitFor();
     assert.deepEqual(await questions(three), ['Can you hear me?']);
     model.plan('far away');
-    await three.getByRole('button', { name: 'Try again' }).click();
+    await three.getByRole('button', { name: 'Retry' }).click();
     await answered(three, 'far away');
     assert.deepEqual(await questions(three), ['Can you hear me?']);
     speech.end();

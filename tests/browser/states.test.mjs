@@ -21,6 +21,67 @@ const tests = {
     assert.deepEqual(await questions(page), ['Count']);
   },
 
+  async 'a message without an answer says why after a reload, and is tried again, said in other words or taken back'({ base, model, window }) {
+    const views = { phone: { width: 390, height: 780 }, desktop: { width: 1280, height: 800 } };
+    const page = await (await window()).tab();
+    const fails = () => model.plan({ status: 401 });
+    await open(page, base);
+    await say(page, 'First');
+    await answered(page, 'You said: First');
+    fails();
+    await say(page, 'Hear me');
+    const alert = page.getByRole('alert');
+    await alert.getByText('The provider refused the key').waitFor();
+    // Also to somebody who comes later.
+    await page.reload();
+    await alert.getByText('The provider refused the key').waitFor();
+    assert.deepEqual(await questions(page), ['First', 'Hear me']);
+    for (const [name, size] of Object.entries(views)) {
+      await page.setViewportSize(size);
+      await judge(page, `unanswered-${name}`);
+    }
+    // In other words.
+    await alert.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit message' }).fill('Hear me now');
+    await page.keyboard.press('Enter');
+    await answered(page, 'You said: Hear me now');
+    assert.deepEqual(await questions(page), ['First', 'Hear me now']);
+    // Taken back.
+    fails();
+    await say(page, 'Never mind');
+    await alert.getByRole('button', { name: 'Discard' }).click();
+    await alert.waitFor({ state: 'detached' });
+    await page.reload();
+    await answered(page, 'You said: Hear me now');
+    assert.deepEqual(await questions(page), ['First', 'Hear me now']);
+    // Tried again, after a reload too.
+    fails();
+    await say(page, 'Once more');
+    await alert.waitFor();
+    await page.reload();
+    await alert.getByRole('button', { name: 'Retry' }).click();
+    await answered(page, 'You said: Once more');
+    await alert.waitFor({ state: 'detached' });
+    // Set aside by what was said next: the history says why.
+    fails();
+    await say(page, 'Left alone');
+    await alert.waitFor();
+    model.plan({ status: 401 }, 'This one has an answer.');
+    await say(page, 'Last');
+    await answered(page, 'This one has an answer.');
+    await page.reload();
+    await answered(page, 'This one has an answer.');
+    const note = page.getByRole('note').filter({ hasText: 'No answer.' });
+    await note.getByText('The provider refused the key').waitFor();
+    for (const [name, size] of Object.entries(views)) {
+      await page.setViewportSize(size);
+      await judge(page, `left-alone-${name}`);
+    }
+    await note.getByRole('button', { name: 'Retry' }).click();
+    await answered(page, 'You said: Left alone');
+    assert.deepEqual((await questions(page)).slice(-2), ['Once more', 'Left alone']);
+  },
+
   async 'a server that asks for a key is given one, and a wrong one is asked for again'({ world, base, window }) {
     const { key } = world.run('keys', 'create', '--name', 'me', '--access', 'write');
     const page = await (await window()).tab();

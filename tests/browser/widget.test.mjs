@@ -183,8 +183,24 @@ export default {
     await page.keyboard.press('Enter');
     await panel.getByRole('alert').getByText('There is no answer just now.').waitFor();
     await page.waitForFunction(() => window.heard.includes('error'));
-    await panel.getByRole('button', { name: 'Try again' }).click();
+    await panel.getByRole('button', { name: 'Retry' }).click();
     await panel.getByText('You said: And another').waitFor();
+    // A visitor who comes back is told what has no answer, and may take it back.
+    model.plan({ status: 401 });
+    await field.fill('The last one');
+    await page.keyboard.press('Enter');
+    await panel.getByRole('alert').waitFor();
+    await page.reload();
+    await panel.getByText('The last one').waitFor();
+    await panel.getByRole('alert').getByText('There is no answer just now.').waitFor();
+    await judge(page, 'widget-unanswered');
+    await panel.getByRole('button', { name: 'Discard' }).click();
+    await panel.getByText('The last one').waitFor({ state: 'detached' });
+    await panel.getByRole('alert').waitFor({ state: 'detached' });
+    await field.fill('Hello again');
+    await page.keyboard.press('Enter');
+    await panel.getByText('You said: Hello again').waitFor();
+    assert.equal(await panel.getByText('The last one').count(), 0);
     host.close();
   },
 

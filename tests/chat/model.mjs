@@ -4,6 +4,7 @@
 //   { text: [piece, …] }          streamed piece by piece
 //   { call: [name, arguments] }   a tool call
 //   { hold: 'name' }              waits until release('name')
+//   { fail: 401, until: 'name' }  is refused so until release('name'); the first step
 import { createServer } from 'node:http';
 
 export async function startModel(replies) {
@@ -28,6 +29,11 @@ export async function startModel(replies) {
       const said = textOf(body.messages[lastUser]);
       const reply = replies[said] ?? { first: [{ text: [`You said: ${said}`] }] };
       const steps = answered ? reply.then ?? [{ text: ['Done.'] }] : reply.first;
+      if (steps[0].fail && !released.has(steps[0].until)) {
+        response.writeHead(steps[0].fail, { 'content-type': 'application/json' });
+        response.end('{"error":{"message":"no"}}');
+        return;
+      }
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const send = (delta, finish = null) => response.write(
         `data: ${JSON.stringify({ id: 'r', object: 'chat.completion.chunk', model: body.model, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);

@@ -57,6 +57,7 @@ const replies = {
   },
   'Book and wait': { first: [{ call: ['desk__book', {}] }], then: [{ hold: 'the end' }, { text: ['It is not booked.'] }] },
   'Tell a story': { first: [{ text: ['Once upon', ' a time'] }, { hold: 'the story' }, { text: [' it ended.'] }] },
+  'Hear me': { first: [{ fail: 401, until: 'mended' }, { text: ['I hear you.'] }] },
   'Count slowly': { first: [{ call: ['run_program', { program: 'sleep', arguments: ['3600'] }] }], then: [{ text: ['It is over.'] }] },
 };
 
@@ -240,6 +241,34 @@ const stories = {
     await chat.until(said('(stopped'));
     const calls = await (async () => { chat.key('C-d'); await chat.until('[exit 0]'); return world.pipe(['tools', 'calls', '--json']); })();
     assert.equal(JSON.parse(calls.out).tool, 'run_program');
+  },
+
+  async a_message_without_an_answer_says_why_after_a_restart_and_is_taken_back_or_tried_again(world) {
+    let chat = world.chat(['--session', 'fails']);
+    await chat.until(/\n›$/);
+    chat.say('Hear me');
+    await chat.until(/refused the key[^]*\/retry tries it again[^]*\n›$/);
+    chat.key('C-d');
+    await chat.until('[exit 0]');
+    assert.equal(JSON.parse((await world.pipe(['turns', '--json'])).out).cause.code, 'model_key');
+    chat = world.chat(['--session', 'fails']);
+    await chat.until(/› Hear me\n[^]*has no answer: [^]*refused the key[^]*\/discard takes it back[^]*\n›$/);
+    chat.say('/discard');
+    await chat.until(/is taken back[^]*\n›$/);
+    chat.say('/discard');
+    await chat.until(/has its answer[^]*\n›$/);
+    chat.say('Hear me');
+    await chat.until((text) => text.split('/retry tries it again').length > 2 && text.endsWith('›'));
+    chat.key('C-d');
+    await chat.until('[exit 0]');
+    chat = world.chat(['--session', 'fails']);
+    await chat.until(/has no answer: [^]*\n›$/);
+    world.model.release('mended');
+    chat.say('/retry');
+    await chat.until(said('I hear you.'));
+    chat.key('C-d');
+    await chat.until('[exit 0]');
+    assert.equal((await world.pipe(['turns', '--json'])).out, '');
   },
 
   async a_question_is_asked_and_answered(world) {

@@ -124,13 +124,26 @@ class ChatLoop {
   }
 
   Result<void> offer_resume() {
-    TERTULIA_TRY_AS(const auto turns, talk_.host().engine()->interrupted());
-    for (const InterruptedTurn& turn : turns) {
-      if (turn.key != talk_.key() || turn.branch.text() != talk_.branch()) continue;
+    TERTULIA_TRY_AS(const auto turn, talk_.waiting());
+    if (!turn) return {};
+    if (turn->code.empty()) {
       dim("A turn was interrupted here; it goes on.");
       show_result(follow(talk_.resume()));
+      return {};
     }
+    // It has failed: whether it is worth another try is for the person to say.
+    for (const Message& message : turn->input) {
+      if (message.role() != Role::kUser || message.internal()) continue;
+      out_.line(out_.styled(Style::kAccent, "› ") + fit(preview(message), screen_size().columns - 4));
+    }
+    tell_waiting(*turn);
     return {};
+  }
+
+  void tell_waiting(const InterruptedTurn& turn) const {
+    dim("This message has no answer: " + one_line(turn.reason) + " (" + turn.code + ")");
+    dim("/retry tries it again with " + one_line(talk_.model()) +
+        " · /discard takes it back · or write on: it is tried once more before your next message");
   }
 
   void status_line() const {
@@ -159,7 +172,12 @@ class ChatLoop {
       out_.error(outcome.error());
       return true;
     }
-    if (outcome->entered) show_last_turn();
+    if (outcome->entered) {
+      show_last_turn();
+      if (const Result<void> offered = offer_resume(); !offered) out_.error(offered.error());
+    }
+    if (outcome->resume) show_result(follow(talk_.resume()));
+    if (outcome->discard) take_back();
     if (outcome->say_again) {
       out_.line(out_.styled(Style::kAccent, "› ") +
                 fit(preview(*outcome->say_again), screen_size().columns - 4));
@@ -182,8 +200,22 @@ class ChatLoop {
                        }});
   }
 
+  void take_back() {
+    const Result<TurnOutcome> outcome = talk_.discard().result();
+    if (!outcome) return out_.error(outcome.error());
+    dim(outcome->messages.empty()
+            ? "The message is taken back."
+            : "What was done for the message stays in the history, marked as interrupted.");
+  }
+
   void show_result(const Result<TurnOutcome>& outcome) const {
-    if (!outcome) out_.error(outcome.error());
+    if (outcome && outcome->finish == Finish::kLength)
+      dim("The answer ends here because it has reached the longest that the model may give.");
+    if (outcome) return;
+    out_.error(outcome.error());
+    const auto left = talk_.waiting();
+    if (left && *left && !(*left)->code.empty())
+      dim("/retry tries it again · /discard takes it back · or write on");
   }
 
   Talk& talk_;

@@ -87,9 +87,17 @@ Outcome undo(const Words&, Talk& talk, const Context& context) {
 }
 
 Outcome retry(const Words&, Talk& talk, const Context& context) {
+  TERTULIA_TRY_AS(const auto waiting, talk.waiting());
+  if (waiting) return SlashOutcome{.resume = true};
   TERTULIA_TRY_AS(Message said, talk.step_back("retry"));
   say_branch(talk, context);
   return SlashOutcome{.say_again = std::move(said)};
+}
+
+Outcome discard(const Words&, Talk& talk, const Context&) {
+  TERTULIA_TRY_AS(const auto waiting, talk.waiting());
+  if (!waiting) return refuse("every message here has its answer; /undo goes back before the last one");
+  return SlashOutcome{.discard = true};
 }
 
 Outcome tools(const Words&, Talk& talk, const Context& context) {
@@ -213,11 +221,12 @@ constexpr Slash kSlashes[] = {
     {"branches", "/branches", "the branches of this session, drawn", branches},
     {"close", "/close", "ends the session, and the chat", close_session},
     {"context", "/context", "what the model was shown last, in tokens", show_context},
+    {"discard", "/discard", "takes back a message that has no answer", discard},
     {"fork", "/fork [NAME [MESSAGE]]", "a branch from here, or from behind a message", fork},
     {"help", "/help", "this", help},
     {"plan", "/plan", "the agent's plan", plan},
     {"quit", "/quit", "leaves; everything is kept", quit},
-    {"retry", "/retry", "asks the same again, in a branch of its own", retry},
+    {"retry", "/retry", "asks again in a branch, or what has no answer", retry},
     {"sessions", "/sessions [NUMBER|NAME]", "the latest sessions, or goes to one", sessions},
     {"switch", "/switch BRANCH", "goes on in another branch", switch_branch},
     {"tools", "/tools", "what the agent may use", tools},

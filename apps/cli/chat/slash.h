@@ -16,6 +16,9 @@ struct SlashOutcome {
   bool leave = false;
   // This is said to the agent once more.
   std::optional<Message> say_again{};
+  // The message that has no answer is tried again, or taken back.
+  bool resume = false;
+  bool discard = false;
   // Another session was entered: what it holds is shown.
   bool entered = false;
 };

@@ -124,6 +124,20 @@ Run Talk::resume() {
   return host_.engine()->run(agent_, {}, key_.session.text(), options);
 }
 
+Result<std::optional<InterruptedTurn>> Talk::waiting() const {
+  TERTULIA_TRY_AS(std::vector<InterruptedTurn> turns, host_.engine()->interrupted(key_));
+  for (InterruptedTurn& turn : turns) {
+    if (turn.branch.text() == branch()) return std::optional(std::move(turn));
+  }
+  return std::optional<InterruptedTurn>();
+}
+
+Run Talk::discard() {
+  RunOptions options = options_;
+  options.on_interrupted = OnInterrupted::kDiscard;
+  return host_.engine()->run(agent_, {}, key_.session.text(), options);
+}
+
 Result<void> Talk::attach(const Path& file) {
   TERTULIA_TRY_AS(std::string bytes, read_file(real_env().files(), file, kLargestAttachment));
   const std::string type = picture_type(file);

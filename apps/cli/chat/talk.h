@@ -37,6 +37,10 @@ class Talk {
   // What was said before, with the pictures that went with it.
   Run say_again(const Message& said);
   Run resume();
+  // The turn of this branch that did not come to its end, if there is one.
+  Result<std::optional<InterruptedTurn>> waiting() const;
+  // Takes it back, as far as nothing came of it.
+  Run discard();
 
   // Reads a file that goes with the next message: text as text, a picture as a picture.
   Result<void> attach(const Path& file);

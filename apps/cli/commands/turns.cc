@@ -30,6 +30,9 @@ struct Row {
   std::string status;
   Time time{};
   std::string said;
+  // Why it was interrupted, if it failed.
+  std::string code{};
+  std::string reason{};
 };
 
 void show(const Context& context, const std::vector<Row>& rows) {
@@ -43,6 +46,9 @@ void show(const Context& context, const std::vector<Row>& rows) {
                       {"status", row.status},
                       {"time", iso_time(row.time)}};
       if (!row.question.empty()) form.append("question", row.question);
+      if (!row.code.empty()) {
+        form.append("cause", JsonObject{{"code", row.code}, {"message", row.reason}});
+      }
       context.out.line(to_text(form));
     }
     cells.push_back({row.session, row.branch, row.status, ago(row.time, now), fit(row.said, 50)});
@@ -69,7 +75,11 @@ Result<void> add_interrupted(Engine& engine, const TenantId& tenant, const Owner
                     .branch = turn.branch.text(),
                     .status = "interrupted",
                     .time = turn.started_at,
-                    .said = waits ? "waits for an answer: tertulia approve" : "go on with: tertulia resume"});
+                    .said = waits               ? "waits for an answer: tertulia approve"
+                            : turn.code.empty() ? "go on with: tertulia resume"
+                                                : turn.code + ": " + one_line(turn.reason),
+                    .code = turn.code,
+                    .reason = turn.reason});
   }
   return {};
 }

@@ -21,8 +21,9 @@ constexpr std::string_view kSummaryTask =
     "greetings "
     "and repetition. Write plain sentences, at most 150 words, and nothing else.";
 constexpr std::chrono::minutes kPatience(2);
-// Of what was said, what the model is shown.
+// Of what was said, what the model is shown: of a longer branch a little of its beginning, and its end.
 constexpr std::size_t kMostShown = 100'000;
+constexpr std::size_t kShownOfBeginning = 20'000;
 
 // The message as one of its own, which says where it came from.
 Result<Message> copied(const Call& call, const Message& message) {
@@ -145,11 +146,19 @@ Result<void> pick_turns(const Call& call, Merge& merge) {
   return {};
 }
 
-Reply merge_reply(Revision revision, std::size_t turns, const std::string& summary) {
+// A summary, by whom, and how many messages between the beginning and the end it has not seen.
+struct MergeSummary {
+  std::string text;
+  std::string by;
+  std::size_t left_out = 0;
+};
+
+Reply merge_reply(Revision revision, std::size_t turns, const MergeSummary& summary) {
   std::string body;
   JsonWriter out(body);
   out.begin_object().key("revision").number(number(revision)).key("turns").number(std::uint64_t{turns});
-  if (!summary.empty()) out.key("summary").string(summary);
+  if (!summary.text.empty()) out.key("summary").string(summary.text).key("summary_by").string(summary.by);
+  if (summary.left_out > 0) out.key("left_out").number(std::uint64_t{summary.left_out});
   out.end_object();
   return Reply::json(std::move(body)).with("ETag", etag_of(revision));
 }
@@ -178,7 +187,7 @@ std::vector<Message> messages_in(const std::vector<StoredTurn>& turns) {
 }
 
 // Somebody asked what was said there, and was told.
-Result<Reply> put_summary(const Call& call, const Merge& merge, const std::string& text) {
+Result<Reply> put_summary(const Call& call, const Merge& merge, const MergeSummary& summary) {
   const Time now = call.services.env.clock().now();
   const std::string last = merge.picked.back().turn.messages().back().id().text();
   const std::string question = "What was said on the branch '" + merge.from.text() + "'?";
@@ -193,32 +202,47 @@ Result<Reply> put_summary(const Call& call, const Merge& merge, const std::strin
                                                .origin = Origin::kSummary,
                                                .source = merge.from.text(),
                                                .source_id = last,
-                                               .parts = {Part::text_of(text)}}));
+                                               .parts = {Part::text_of(summary.text)}}));
   TERTULIA_TRY_AS(Turn turn, Turn::from_messages(TurnId(call.services.ids().make()),
                                                  {std::move(asked), std::move(told)}));
   TERTULIA_TRY_AS(const SessionState state,
                   change_session_at(call, merge.key, merge.expected, [&](const SessionState&) {
                     return Result(std::vector<Change>{AppendTurn{merge.into, turn, {}, std::nullopt}});
                   }));
-  return merge_reply(state.session.revision, merge.picked.size(), text);
+  return merge_reply(state.session.revision, merge.picked.size(), summary);
 }
 
-std::string lines_of(const std::vector<Message>& messages) {
-  std::string lines;
+// What the model is shown, and how many messages it is not.
+std::pair<std::string, std::size_t> lines_of(const std::vector<Message>& messages) {
+  std::vector<std::string> lines;
+  std::size_t bytes = 0;
   for (const Message& message : messages) {
     const std::string text = message.text_content();
     if (text.empty() || (message.role() != Role::kUser && message.role() != Role::kAssistant)) continue;
-    lines += std::string(name_of(message.role())) + ": " + text + "\n\n";
-    if (lines.size() > kMostShown) break;
+    lines.push_back(std::string(name_of(message.role())) + ": " + text + "\n\n");
+    bytes += lines.back().size();
   }
-  return lines;
+  std::string shown;
+  std::size_t first = 0;
+  while (first < lines.size() && (bytes <= kMostShown || shown.size() < kShownOfBeginning)) {
+    bytes -= bytes <= kMostShown ? 0 : lines[first].size();
+    shown += lines[first++];
+  }
+  std::size_t left_out = 0;
+  for (std::size_t i = first; i < lines.size() && bytes > kMostShown - std::min(kMostShown, shown.size());
+       ++i) {
+    bytes -= lines[i].size();
+    ++left_out;
+  }
+  if (left_out > 0) shown += "[" + std::to_string(left_out) + " messages are left out here]\n\n";
+  for (std::size_t i = first + left_out; i < lines.size(); ++i) shown += lines[i];
+  return {std::move(shown), left_out};
 }
 
-Result<ModelCall> summary_call(const Call& call, const AgentDefinition& agent, const Merge& merge) {
+Result<ModelCall> summary_call(const Call& call, const AgentDefinition& agent, const std::string& lines) {
   TERTULIA_TRY_AS(Message task, Message::make({.role = Role::kSystem,
                                                .origin = Origin::kSynthetic,
                                                .parts = {Part::text_of(kSummaryTask)}}));
-  const std::string lines = lines_of(messages_in(merge.picked));
   TERTULIA_TRY_AS(
       Message said,
       Message::make({.role = Role::kUser, .origin = Origin::kSynthetic, .parts = {Part::text_of(lines)}}));
@@ -241,22 +265,33 @@ std::string summary_in(const ModelResponse& response) {
 }
 
 // By the model of the default agent; the offline one has nothing to say, and one that fails neither: then the
-// sentences are taken from what was said.
+// sentences are taken from what was said, and the answer says so.
 void summarise(const CallPtr& call, Merge merge, Done<Reply> done) {
   const auto shared = std::make_shared<Merge>(std::move(merge));
-  const auto finish = [call, shared, done](std::string text) {
-    if (text.empty()) text = extractive_summary(messages_in(shared->picked));
-    done(put_summary(*call, *shared, text));
+  const auto finish = [call, shared, done](MergeSummary summary) {
+    if (summary.text.empty()) {
+      summary = {.text = extractive_summary(messages_in(shared->picked)), .by = "extract"};
+    }
+    done(put_summary(*call, *shared, summary));
   };
   const Result<AgentDefinitionPtr> agent = call->services.agents.find("default");
   if (!agent || (*agent)->model_name == "offline") return finish({});
-  Result<ModelCall> asked = summary_call(*call, **agent, *shared);
+  const auto [lines, left_out] = lines_of(messages_in(shared->picked));
+  Result<ModelCall> asked = summary_call(*call, **agent, lines);
   if (!asked) return done(std::move(asked).error());
-  (*agent)->model->respond(*std::move(asked), [call, finish, done](const Result<ModelResponse>& response) {
-    std::string text = response ? summary_in(*response) : std::string();
-    const Result<void> posted = call->services.pool.post([finish, text = std::move(text)] { finish(text); });
-    if (!posted) done(posted.error());
-  });
+  const MergeSummary made{.by = (*agent)->model_name, .left_out = left_out};
+  (*agent)->model->respond(
+      *std::move(asked), [call, finish, done, made](const Result<ModelResponse>& response) {
+        if (!response) {
+          call->services.log.warn("a branch is summarised without its model",
+                                  {{"reason", response.error().message()}});
+        }
+        MergeSummary summary = made;
+        summary.text = response ? summary_in(*response) : std::string();
+        const Result<void> posted =
+            call->services.pool.post([finish, summary = std::move(summary)] { finish(summary); });
+        if (!posted) done(posted.error());
+      });
 }
 
 void merge_branch(const CallPtr& call, Done<Reply> done) {

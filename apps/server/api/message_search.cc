@@ -38,13 +38,20 @@ class MessageSearch {
   // Without any, nothing is found.
   bool has_words() const { return !words_.empty(); }
   bool done() const { return found_ >= limit_ || looked_at_ >= kMostMessages; }
+  // More may be there: something was not looked at, or not told.
+  bool incomplete() const { return incomplete_ || done(); }
+  void skipped() { incomplete_ = true; }
 
   Result<void> look_into(const SessionKey& key, JsonWriter& out) {
     TERTULIA_TRY_AS(SessionState state, load(store_, key));
     std::ranges::sort(state.branches, std::ranges::greater(), &BranchHead::last_activity);
     in_session_ = 0;
     for (const BranchHead& head : state.branches) {
-      if (!done() && in_session_ < kMostOfSession) TERTULIA_TRY(look_into(key, head, out));
+      if (done() || in_session_ >= kMostOfSession) {
+        incomplete_ = true;
+        break;
+      }
+      TERTULIA_TRY(look_into(key, head, out));
     }
     return {};
   }
@@ -56,13 +63,18 @@ class MessageSearch {
     const std::uint64_t end = head.message_count;
     const std::uint64_t begin = std::max(own, end > kMostOfBranch ? end - kMostOfBranch : 0);
     if (begin >= end) return {};
+    if (begin > own) incomplete_ = true;
     TERTULIA_TRY_AS(const std::vector<StoredTurn> turns,
                     read_turns(store_, key, {.branch = head.id, .begin = begin, .end = end}));
     for (auto stored = turns.rbegin(); stored != turns.rend(); ++stored) {
       std::uint64_t index = stored->first_index;
       for (const Message& message : stored->turn.messages()) {
         const std::uint64_t place = index++;
-        if (place < begin || done() || in_session_ >= kMostOfSession) continue;
+        if (place < begin) continue;
+        if (done() || in_session_ >= kMostOfSession) {
+          incomplete_ = true;
+          continue;
+        }
         ++looked_at_;
         if (message.role() != Role::kUser && message.role() != Role::kAssistant) continue;
         const std::string text = message.text_content();
@@ -119,6 +131,7 @@ class MessageSearch {
   std::size_t found_ = 0;
   std::size_t in_session_ = 0;
   std::uint64_t looked_at_ = 0;
+  bool incomplete_ = false;
 };
 
 Result<Reply> search_messages(Call& call) {
@@ -139,13 +152,21 @@ Result<Reply> search_messages(Call& call) {
     if (!search.has_words()) break;
     TERTULIA_TRY_AS(SessionPage page, list(store, sessions));
     for (const SessionSummary& session : page.sessions) {
-      if (search.done() || ++looked_into > kMostSessions) break;
+      if (search.done() || ++looked_into > kMostSessions) {
+        search.skipped();
+        break;
+      }
       // One that is damaged, or was deleted meanwhile, hides nothing of the others.
-      if (!session.damaged) (void)search.look_into(session.key, out);
+      const Result<void> looked = session.damaged ? Result<void>(Error(ErrorCode::kSessionDamaged, "damaged"))
+                                                  : search.look_into(session.key, out);
+      if (!looked && looked.error().code() != ErrorCode::kNoSession) search.skipped();
     }
     sessions.cursor = std::move(page.next);
   } while (!sessions.cursor.empty() && !search.done() && looked_into < kMostSessions);
-  out.end_array().end_object();
+  if (!sessions.cursor.empty()) search.skipped();
+  out.end_array();
+  if (search.incomplete()) out.key("incomplete").boolean(true);
+  out.end_object();
   return Reply::json(std::move(body));
 }
 

@@ -16,7 +16,7 @@ Result<Reply> get_ready(Call& call) {
   }
   // A server that can only read is not what others should be sent to; room is looked for, so it clears by
   // itself.
-  if (Result<void> writable = call.services.store().check_writable(); !writable) {
+  if (Result<void> writable = call.services.check_writable(); !writable) {
     return Reply::refused(Problem::of(writable.error())).with("Retry-After", "5");
   }
   return Reply{.fixed = R"({"status":"ready"})"};
@@ -56,7 +56,7 @@ Result<Reply> get_metrics(Call& call) {
   return Reply{.content_type = "text/plain; version=0.0.4",
                .body = services.metrics.text({.connections = services.connections(),
                                               .running_turns = services.engine->running().size(),
-                                              .writable = services.store().check_writable()})};
+                                              .writable = services.check_writable()})};
 }
 
 constexpr std::array kSystemRoutes{

@@ -21,10 +21,11 @@ Result<OnBusy> on_busy_named(const std::string& name) {
 }
 
 Result<OnInterrupted> on_interrupted_named(const std::string& name) {
-  for (const OnInterrupted choice : {OnInterrupted::kGoOn, OnInterrupted::kFinish, OnInterrupted::kAbandon}) {
+  for (const OnInterrupted choice :
+       {OnInterrupted::kGoOn, OnInterrupted::kFinish, OnInterrupted::kAbandon, OnInterrupted::kDiscard}) {
     if (name_of(choice) == name) return choice;
   }
-  return Error(ErrorCode::kOutOfRange, "on_interrupted is go_on, finish or abandon")
+  return Error(ErrorCode::kOutOfRange, "on_interrupted is go_on, finish, abandon or discard")
       .with("param", "on_interrupted");
 }
 
@@ -203,9 +204,9 @@ Result<TurnRequest> read_turn_request(const Call& call, TurnPlace place) {
   std::string model;
   // A turn that goes on keeps the model that it was begun with, unless another is chosen for it.
   model = in.string_or("model", {});
+  on_interrupted = in.string_or("on_interrupted", on_interrupted);
   if (place != TurnPlace::kResuming) {
     message = in.optional("message");
-    on_interrupted = in.string_or("on_interrupted", on_interrupted);
     if (place == TurnPlace::kFree) on_busy = in.string_or("on_busy", on_busy);
   }
   const Json* options = in.optional("options");

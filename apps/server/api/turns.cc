@@ -153,11 +153,14 @@ Result<Reply> list_turns(Call& call) {
     out.end_object();
   }
   out.end_array().key("interrupted").begin_array();
-  TERTULIA_TRY_AS(const std::vector<InterruptedTurn> interrupted, call.services.engine->interrupted());
+  TERTULIA_TRY_AS(const std::vector<InterruptedTurn> interrupted, call.services.engine->interrupted(key));
   for (const InterruptedTurn& turn : interrupted) {
-    if (turn.key != key) continue;
     out.begin_object().key("turn").string(turn.turn.text()).key("branch").string(turn.branch.text());
     out.key("agent").string(turn.agent.text()).key("since").string(iso_time(turn.started_at));
+    if (!turn.code.empty()) {
+      out.key("cause").begin_object().key("code").string(turn.code);
+      out.key("message").string(turn.reason).end_object();
+    }
     write_input(turn.turn);
     out.end_object();
   }

@@ -92,7 +92,7 @@ class ApiExchange final : public Exchange, public std::enable_shared_from_this<A
   Reply mishap_told() const;
   Reply counted(Reply reply);
   // Whether it may change something: then that it begins is durable before it does.
-  bool must_be_noted() const;
+  bool must_be_noted(const Request& request) const;
   void handle(Request& request, const std::function<void(Reply)>& done, bool on_pool);
   void post_work(Request& request, const std::function<void(Reply)>& done, bool on_pool);
 
@@ -198,7 +198,7 @@ Reply ApiExchange::mishap_told() const {
 
 std::optional<Reply> ApiExchange::answer_now(Request& request) {
   const Route& route = *match_.route;
-  if (route.here == nullptr || must_be_noted()) return std::nullopt;
+  if (route.here == nullptr || must_be_noted(request)) return std::nullopt;
   const TraceScope scope(trace_);
   try {
     Call call = call_for(request);
@@ -208,15 +208,15 @@ std::optional<Reply> ApiExchange::answer_now(Request& request) {
   }
 }
 
-bool ApiExchange::must_be_noted() const {
+bool ApiExchange::must_be_noted(const Request& request) const {
   return service_.on_beginning_ &&
-         service_.on_beginning_({principal_, match_.route, match_.parameters, id_.view()}, nullptr);
+         service_.on_beginning_({principal_, match_.route, match_.parameters, id_.view(), request}, nullptr);
 }
 
 void ApiExchange::answer(Request& request, std::function<void(Reply)> done) {
-  if (!must_be_noted()) return handle(request, done, /*on_pool=*/false);
+  if (!must_be_noted(request)) return handle(request, done, /*on_pool=*/false);
   service_.on_beginning_(
-      {principal_, match_.route, match_.parameters, id_.view()},
+      {principal_, match_.route, match_.parameters, id_.view(), request},
       [self = shared_from_this(), &request, done = std::move(done)](const Result<void>& noted) {
         if (!noted) return done(Reply::refused(Problem::of(noted.error())));
         self->handle(request, done, /*on_pool=*/true);

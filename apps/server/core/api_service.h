@@ -41,6 +41,7 @@ struct BeginningRequest {
   const Route* route;
   const PathParameters& parameters;
   std::string_view request_id;
+  const Request& request;
 };
 // False: nothing has to be done before, and `ready` is not called.
 using OnBeginning = std::function<bool(const BeginningRequest&, Done<void> ready)>;

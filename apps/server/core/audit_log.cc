@@ -26,12 +26,15 @@ constexpr std::size_t kMostWaiting = 100'000;
 // How often the newest hash is logged while entries are added.
 constexpr std::chrono::hours kAnchorEvery(1);
 
+// What there must be room for, for the log to be taken for writable again: a few lines.
+constexpr std::size_t kRoom = 4'096;
+
 constexpr std::string_view kBegun = "begun";
 constexpr std::string_view kCut = "cut";
 
 // The line without its hash: everything but the closing brace. `state` is empty if there is a status.
-std::string line_of(const AuditEntry& entry, std::string_view state, std::uint64_t number, Time time,
-                    const std::string& previous) {
+std::string line_of(const AuditEntry& entry, std::string_view state, std::string_view landed,
+                    std::uint64_t number, Time time, const std::string& previous) {
   std::string line;
   JsonWriter out(line);
   out.begin_object().key("n").number(number).key("time").string(iso_time(time));
@@ -50,6 +53,7 @@ std::string line_of(const AuditEntry& entry, std::string_view state, std::uint64
   } else {
     out.key("state").string(state);
   }
+  if (!landed.empty()) out.key("landed").string(landed);
   out.key("prev").string(previous);
   return line;
 }
@@ -62,8 +66,13 @@ struct Chain {
   // as it says.
   bool entered = false;
   // What was begun and has no second line yet, by its request.
-  std::map<std::string, AuditEntry> open{};
+  std::map<std::string, CutRequest> open{};
 };
+
+bool same_session(const AuditEntry& one, const AuditEntry& other) {
+  return !one.session.empty() && one.session == other.session && one.user == other.user &&
+         one.tenant == other.tenant;
+}
 
 // Keeps the account of what is open.
 void note_line(const Json& form, Chain& chain) {
@@ -74,7 +83,8 @@ void note_line(const Json& form, Chain& chain) {
     chain.open.erase(request);
     return;
   }
-  AuditEntry& entry = chain.open[request];
+  CutRequest cut;
+  AuditEntry& entry = cut.entry;
   entry.tenant = in.string_or("tenant", {});
   entry.user = in.string_or("user", {});
   entry.key = in.string_or("key", {});
@@ -82,6 +92,13 @@ void note_line(const Json& form, Chain& chain) {
   entry.route = in.string_or("route", {});
   entry.session = in.string_or("session", {});
   entry.request = request;
+  cut.begun = parse_iso_time(in.string_or("time", {})).value_or(Time{});
+  for (auto& [id, other] : chain.open) {
+    if (!same_session(other.entry, entry)) continue;
+    other.alone = false;
+    cut.alone = false;
+  }
+  chain.open.insert_or_assign(request, std::move(cut));
 }
 
 Error broken(std::uint64_t number, std::string_view why) {
@@ -160,11 +177,11 @@ Result<AuditReport> verify_audit(FileSystem& files, const Path& directory) {
 
 class AuditLog::Writer {
  public:
-  Writer(Env& env, std::unique_ptr<File> file, Chain chain, Log log)
+  Writer(Env& env, std::unique_ptr<File> file, Chain chain, Log log, const Landed& landed)
       : env_(env), file_(std::move(file)), chain_(std::move(chain)), log_(std::move(log)) {
     anchor();
-    const std::map<std::string, AuditEntry> open = std::exchange(chain_.open, {});
-    for (const auto& [request, entry] : open) add(entry, kCut);
+    const std::map<std::string, CutRequest> open = std::exchange(chain_.open, {});
+    for (const auto& [request, cut] : open) add(cut.entry, kCut, landed ? landed(cut) : "unknown");
     thread_ = std::thread([this] { run(); });
   }
   ~Writer() {
@@ -182,7 +199,7 @@ class AuditLog::Writer {
     {
       MutexLock lock(mutex_);
       if (waiting_.size() < kMostWaiting) {
-        waiting_.push_back({time, std::move(entry), kBegun, std::move(durable)});
+        waiting_.push_back({time, std::move(entry), kBegun, {}, std::move(durable)});
         changed_.notify_all();
         return;
       }
@@ -190,15 +207,24 @@ class AuditLog::Writer {
     durable(Error(ErrorCode::kQueueFull, "the audit log cannot keep up; try again in a moment"));
   }
 
-  void settle() {
+  Result<void> check_writable() {
     MutexLock lock(mutex_);
-    while (!waiting_.empty() || writing_) idle_.wait(mutex_);
+    if (!refusing_) return {};
+    looks_ = true;
+    changed_.notify_all();
+    return *refusing_;
   }
 
-  void add(AuditEntry entry, std::string_view state = {}) {
+  void settle() {
+    MutexLock lock(mutex_);
+    while (!waiting_.empty() || writing_ || looks_) idle_.wait(mutex_);
+  }
+
+  // `state` and `landed` are literals.
+  void add(AuditEntry entry, std::string_view state = {}, std::string_view landed = {}) {
     const Time time = env_.clock().now();
     MutexLock lock(mutex_);
-    waiting_.push_back({time, std::move(entry), state, nullptr});
+    waiting_.push_back({time, std::move(entry), state, landed, nullptr});
     changed_.notify_all();
   }
 
@@ -207,6 +233,7 @@ class AuditLog::Writer {
     Time time{};
     AuditEntry entry;
     std::string_view state;
+    std::string_view landed;
     // Of what begins.
     Done<void> durable;
   };
@@ -229,17 +256,20 @@ class AuditLog::Writer {
     while (true) {
       std::vector<Waiting> entries;
       bool last = false;
+      bool look = false;
       {
         MutexLock lock(mutex_);
-        while (waiting_.empty() && !stopping_ && now() < next_anchor_) {
+        while (waiting_.empty() && !stopping_ && !looks_ && now() < next_anchor_) {
           changed_.wait_until(mutex_, next_anchor_);
         }
         if (waiting_.empty() && stopping_) return give_up(unwritten_);
         last = stopping_;
+        look = std::exchange(looks_, false);
         entries.swap(waiting_);
         writing_ = true;
       }
       if (now() >= next_anchor_) run_safely("the writer of the audit log", [&] { anchor_again(); });
+      if (look && entries.empty()) run_safely("the writer of the audit log", [&] { look_for_room(); });
       bool written = entries.empty();
       if (!written && !run_safely("the writer of the audit log", [&] { written = write_all(entries); })) {
         put_back(entries);
@@ -261,12 +291,53 @@ class AuditLog::Writer {
     return written.ok();
   }
 
+  // Nobody may come who writes something while it is known that nothing can be written.
+  void look_for_room() {
+    if (!failing_) return;
+    if (!unwritten_.empty()) {
+      std::vector<Waiting> none;
+      write_all(none);
+      return;
+    }
+    const Result<void> mended = mend();
+    Result<void> room = mended ? file_->write_at(chain_.end, std::string(kRoom, ' ')) : mended;
+    if (const Result<void> cut = file_->truncate(chain_.end); room && !cut) room = cut;
+    if (room) {
+      tell_written();
+    } else {
+      refuse(room.error());
+    }
+  }
+
+  void refuse(const Error& why) {
+    MutexLock lock(mutex_);
+    refusing_ = Error(why.code(), "the audit log cannot be written, so nothing is changed: " + why.message());
+  }
+
+  void tell_written() {
+    if (!std::exchange(failing_, false)) return;
+    log_.info("the audit log is written again", {});
+    MutexLock lock(mutex_);
+    refusing_.reset();
+  }
+
+  // What a sync that failed has left behind the last whole line is not known, so it is taken off; what is
+  // before was synced.
+  Result<void> mend() {
+    if (!broken_) return {};
+    TERTULIA_TRY(file_->truncate(chain_.end));
+    TERTULIA_TRY(file_->sync());
+    broken_.reset();
+    return {};
+  }
+
   // Nothing of them is in the file: what was to begin is refused, what has ended waits.
   void keep_ends(std::vector<Waiting>& entries, const Error& why) {
     if (!std::exchange(failing_, true)) {
       log_.error("the audit log cannot be written: nothing is changed until it can",
                  {{"reason", why.message()}});
     }
+    refuse(why);
     for (Waiting& one : entries) {
       if (one.durable) {
         std::exchange(one.durable, nullptr)(
@@ -298,11 +369,12 @@ class AuditLog::Writer {
   }
 
   Result<void> write(std::vector<Waiting>& entries) {
-    if (broken_) return *broken_;
+    TERTULIA_TRY(mend());
     Chain after{.report = chain_.report, .end = chain_.end};
     std::string lines;
     for (const Waiting& one : entries) {
-      std::string line = line_of(one.entry, one.state, after.report.entries + 1, one.time, after.report.head);
+      std::string line =
+          line_of(one.entry, one.state, one.landed, after.report.entries + 1, one.time, after.report.head);
       after.report.head = sha256_hex(line);
       ++after.report.entries;
       lines.append(line).append(",\"hash\":\"").append(after.report.head).append("\"}\n");
@@ -311,15 +383,13 @@ class AuditLog::Writer {
       if (Result<void> cut = file_->truncate(chain_.end); !cut) broken_ = cut.error();
       return written;
     }
-    // What a sync that failed has left on the disk is not known: until the next start nothing is written
-    // behind it.
     if (Result<void> synced = file_->sync(); !synced) {
       broken_ = synced.error();
       return synced;
     }
     after.end = chain_.end + lines.size();
     chain_ = std::move(after);
-    if (std::exchange(failing_, false)) log_.info("the audit log is written again", {});
+    tell_written();
     for (Waiting& one : entries) {
       if (const Done<void> told = std::exchange(one.durable, nullptr)) {
         run_safely("whoever waits for the audit log", [&] { told({}); });
@@ -345,13 +415,17 @@ class AuditLog::Writer {
   std::optional<Error> broken_;
   bool failing_ = false;
   bool stopping_ TERTULIA_GUARDED_BY(mutex_) = false;
+  // Why nothing may begin, and that somebody wants to know whether that is still so.
+  std::optional<Error> refusing_ TERTULIA_GUARDED_BY(mutex_);
+  bool looks_ TERTULIA_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
 AuditLog::AuditLog(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
 AuditLog::~AuditLog() = default;
 
-Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory, Log log) {
+Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory, Log log,
+                                                 const Landed& landed) {
   TERTULIA_TRY(env.files().make_directory(directory));
   TERTULIA_TRY_AS(std::unique_ptr<File> file, env.files().open(audit_path(directory), OpenMode::kCreate));
   // A power cut must not take the name away with what is written under it.
@@ -366,13 +440,14 @@ Result<std::unique_ptr<AuditLog>> AuditLog::open(Env& env, const Path& directory
   }
   if (chain.report.torn) TERTULIA_TRY(file->truncate(chain.end));
   return std::unique_ptr<AuditLog>(
-      new AuditLog(std::make_unique<Writer>(env, std::move(file), std::move(chain), std::move(log))));
+      new AuditLog(std::make_unique<Writer>(env, std::move(file), std::move(chain), std::move(log), landed)));
 }
 
 void AuditLog::begin(AuditEntry entry, Done<void> durable) {
   writer_->begin(std::move(entry), std::move(durable));
 }
 void AuditLog::add(AuditEntry entry) { writer_->add(std::move(entry)); }
+Result<void> AuditLog::check_writable() { return writer_->check_writable(); }
 void AuditLog::settle() { writer_->settle(); }
 
 }  // namespace tertulia::server

@@ -9,8 +9,10 @@
 //
 // The first is durable before anything is changed, and a request whose line cannot be written is refused:
 // there is no change without its line. The second says what came of it. If the process ended before, the next
-// one writes it with the state "cut": what was begun may have been done, or is finished by recovery. A
-// request that was refused before it could change anything has the second line only.
+// one writes it with the state "cut", and with what the store says of it: "landed" is "yes", "no", "begun" (a
+// turn that is in its journal, and goes on) or "unknown" (nothing in the store tells: no session is named,
+// another request changed the same session meanwhile, or what it changes leaves no time behind). A request
+// that was refused before it could change anything has the second line only.
 //
 // `hash` is the SHA-256 of the line before its own member, and `prev` the hash of the line before. What was
 // said is never in it. A cut tail still verifies, so the newest hash is also logged (info) at every start and
@@ -18,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,6 +45,17 @@ struct AuditEntry {
   int status = 0;
 };
 
+// A request that was begun in a process that has ended.
+struct CutRequest {
+  AuditEntry entry;
+  // When its line was written.
+  Time begun{};
+  // No other request for the same session was under way with it.
+  bool alone = true;
+};
+// What the store says of it: "yes", "no", "begun", "unknown".
+using Landed = std::function<std::string_view(const CutRequest& cut)>;
+
 struct AuditReport {
   std::uint64_t entries = 0;
   // Of the last one; empty if there is none.
@@ -60,7 +74,9 @@ class AuditLog {
  public:
   // Goes on behind the last whole line. kDamaged if the chain is broken in its last 256 KiB; verify_audit
   // looks at all of it.
-  static Result<std::unique_ptr<AuditLog>> open(Env& env, const Path& directory, Log log);
+  // `landed` is asked before it returns; without it nothing is known of what was cut.
+  static Result<std::unique_ptr<AuditLog>> open(Env& env, const Path& directory, Log log,
+                                                const Landed& landed = {});
   // Writes what waits.
   ~AuditLog();
   AuditLog(const AuditLog&) = delete;
@@ -71,6 +87,9 @@ class AuditLog {
   void begin(AuditEntry entry, Done<void> durable);
   // What came of it. Returns at once; what cannot be written now is tried again with the next line.
   void add(AuditEntry entry);
+  // Whether something may begin, as far as is known: what could not be written is tried again here, without
+  // waiting for it. Quick; for those who watch.
+  Result<void> check_writable();
   // Waits until everybody who began something has been told.
   void settle();
 

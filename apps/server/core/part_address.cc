@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "tertulia/tools/egress_policy.h"
+#include "tertulia/tools/address_judge.h"
 
 namespace tertulia::server {
 
 Result<void> check_part_address(std::string_view address, const std::string& param) {
   if (address.starts_with("data:")) return {};
-  static const EgressPolicy policy = EgressPolicy::make({.ports = {80, 443, 8080, 8443}}).value();
+  static const EgressPolicy policy = policy_for_parts().value();
   Result<EgressTarget> target = policy.check_url(address);
   if (target) return {};
   return std::move(target).error().with("param", param);

@@ -69,6 +69,9 @@ struct Services {
   // Of what was begun under an Idempotency-Key.
   std::shared_ptr<OnceTable> once;
 
+  // Whether something may be changed, as far as is known: by the store and by what is written of it.
+  std::function<Result<void>()> check_writable = [] { return Result<void>(); };
+
   // What the server itself knows.
   std::function<bool()> draining = [] { return false; };
   std::function<std::size_t()> connections = [] { return std::size_t{0}; };

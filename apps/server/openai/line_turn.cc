@@ -237,9 +237,20 @@ void follow_line_turn(Services& services, const LineTurn& turn, const TurnId& id
 void keep_line_turn(Services& services, const LineTurn& turn, const TurnOutcome& outcome,
                     const std::function<void()>& done) {
   Result<std::vector<Message>> handed_back = handed_back_by(services, outcome, turn.tools);
-  if (!handed_back) return done();
+  // The caller has the calls in its answer; only their results cannot be matched to it later.
+  const auto tell = [log = services.log, session = turn.key.session](const Error& why) {
+    log.warn("calls that were handed back could not be stored",
+             {{"session", session}, {"reason", why.message()}});
+  };
+  if (!handed_back) {
+    tell(handed_back.error());
+    return done();
+  }
   keep_handed_back(services.store(), turn.key, outcome.branch, outcome.turn, *handed_back,
-                   services.env.clock().now(), [done](const Result<void>&) { done(); });
+                   services.env.clock().now(), [done, tell](const Result<void>& kept) {
+                     if (!kept) tell(kept.error());
+                     done();
+                   });
 }
 
 }  // namespace tertulia::server

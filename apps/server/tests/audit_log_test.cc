@@ -127,6 +127,36 @@ TEST(AuditLog, WhatBeginsIsDurableBeforeItDoes) {
   EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 6U);
 }
 
+TEST(AuditLog, WhatWasCutIsJudgedByWhoeverKnows) {
+  SimEnv env(1);
+  const auto about = [](std::string request, std::string session) {
+    AuditEntry entry = change(std::move(request));
+    entry.session = std::move(session);
+    return entry;
+  };
+  {
+    const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
+    log->begin(about("r1", "one"), [](const Result<void>&) {});
+    log->begin(about("r2", "two"), [](const Result<void>&) {});
+    log->begin(about("r3", "two"), [](const Result<void>&) {});
+    log->begin(about("r4", "three"), [](const Result<void>&) {});
+    log->add(about("r4", "three"));
+    log->begin(about("r5", "three"), [](const Result<void>&) {});
+    log->settle();
+  }
+  std::map<std::string, bool> alone;
+  const auto judge = [&](const CutRequest& cut) -> std::string_view {
+    alone[cut.entry.request] = cut.alone;
+    EXPECT_GT(cut.begun, Time{});
+    return cut.entry.request == "r1" ? "yes" : "no";
+  };
+  AuditLog::open(env, kDirectory, Log(), judge).value()->settle();
+  EXPECT_EQ(alone, (std::map<std::string, bool>{{"r1", true}, {"r2", false}, {"r3", false}, {"r5", true}}));
+  EXPECT_EQ(count_of(env, R"("state":"cut","landed":"yes")"), 1U);
+  EXPECT_EQ(count_of(env, R"("state":"cut","landed":"no")"), 3U);
+  EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 10U);
+}
+
 TEST(AuditLog, NothingBeginsOnAFullDiskAndWhatEndedIsWrittenLater) {
   SimEnv env(1);
   const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
@@ -144,12 +174,35 @@ TEST(AuditLog, NothingBeginsOnAFullDiskAndWhatEndedIsWrittenLater) {
   EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 3U);
 }
 
-TEST(AuditLog, NothingBeginsBehindASyncThatFailed) {
+TEST(AuditLog, WhatASyncThatFailedHasLeftIsTakenOff) {
   SimEnv env(1);
   const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
+  ASSERT_TRUE(begin(*log, "r0"));
   env.disk().set_faults({.fail_sync = 1});
   EXPECT_EQ(begin(*log, "r1").error().code(), ErrorCode::kStorageIo);
-  EXPECT_EQ(begin(*log, "r2").error().code(), ErrorCode::kStorageIo) << "until the next start";
+  EXPECT_FALSE(log->check_writable());
+  // No restart is needed, and no line of what was refused is left.
+  ASSERT_TRUE(begin(*log, "r2"));
+  EXPECT_TRUE(log->check_writable());
+  EXPECT_EQ(count_of(env, "\"request\":\"r1\""), 0U);
+  EXPECT_EQ(verify_audit(env.files(), kDirectory).value().entries, 2U);
+}
+
+TEST(AuditLog, SaysThatItIsFullUntilThereIsRoomThoughNobodyWrites) {
+  SimEnv env(1);
+  const std::unique_ptr<AuditLog> log = AuditLog::open(env, kDirectory, Log()).value();
+  EXPECT_TRUE(log->check_writable());
+  env.disk().set_faults({.capacity = 0});
+  ASSERT_FALSE(begin(*log, "r1"));
+  ASSERT_FALSE(log->check_writable());
+  log->settle();
+  EXPECT_EQ(log->check_writable().error().code(), ErrorCode::kStorageFull);
+  log->settle();
+  env.disk().set_faults({});
+  EXPECT_FALSE(log->check_writable()) << "it has not looked yet";
+  log->settle();
+  EXPECT_TRUE(log->check_writable());
+  EXPECT_EQ(read_file(env.files(), audit_path(kDirectory)).value(), "");
 }
 
 }  // namespace audit_log_test

@@ -2,13 +2,17 @@
 import { Icon } from '../shared/icons.tsx';
 import { Answer } from './answer.tsx';
 import { SentFiles } from './attachments.tsx';
+import { EditForm } from './edit_form.tsx';
 import { wasBegun, type Conversation, type Exchange } from './state/conversation.ts';
-import { draftOf, setDraft } from './state/draft.ts';
 import { trying } from './state/place.ts';
 import { sentence } from '../shared/words.ts';
 
 export function SaidRow({ here, exchange }: { here: Conversation; exchange: Exchange }) {
   if (!exchange.said && exchange.files.length === 0) return null;
+  if (exchange.problem && here.edited.value === exchange.key) {
+    const done = () => (here.edited.value = undefined);
+    return <EditForm session={here.id} said={exchange.said} files={exchange.files} hint="It takes the place of the message that has no answer." done={done} send={(said) => trying(here.sayInstead(exchange, said))} />;
+  }
   return (
     <article class={exchange.queued ? 'said queued' : 'said'} aria-label="You">
       <div class="bubble">
@@ -30,6 +34,11 @@ export function LiveAnswer({ here, exchange }: { here: Conversation; exchange: E
     <article class="answer live" aria-label="Assistant" aria-busy={!problem}>
       <Answer here={here} blocks={turn.blocks} turn={turn.turn} />
       {turn.note && <p class="note">{turn.note}</p>}
+      {turn.warnings.map((warning) => (
+        <p key={warning} class="note">
+          {sentence(warning)}
+        </p>
+      ))}
       {quiet && (
         <p class="thinking" aria-label="Waiting for the model">
           <span />
@@ -44,31 +53,29 @@ export function LiveAnswer({ here, exchange }: { here: Conversation; exchange: E
 
 function Problem({ here, exchange }: { here: Conversation; exchange: Exchange }) {
   const problem = exchange.problem!;
-  const begun = wasBegun(exchange);
-  const giveUp = () => {
-    here.dismiss(exchange.key);
-    if (!draftOf(here.id)) setDraft(here.id, exchange.said);
-  };
   return (
     <div class="problem" role="alert">
       <Icon name="warning" />
       <div>
         <p>{sentence(problem.message)}</p>
-        {begun && (
+        {wasBegun(exchange) && (
           <p class="problem-hint">
-            Try again with the model chosen below, or write on: your next message tries this one once more, and leaves it without an
-            answer if that fails too.
+            Retry uses the model chosen below. If you write on instead, this message is tried once more first, and stays unanswered if
+            that fails too.
           </p>
         )}
         <p class="problem-actions">
           <button type="button" class="solid" onClick={() => trying(here.again(exchange))}>
-            Try again
+            Retry
           </button>
-          {!begun && (
-            <button type="button" class="plain" onClick={giveUp}>
-              Change the message
+          {exchange.said && (
+            <button type="button" class="plain" onClick={() => (here.edited.value = exchange.key)}>
+              Edit
             </button>
           )}
+          <button type="button" class="plain" onClick={() => trying(here.discard(exchange))}>
+            Discard
+          </button>
           <code>{problem.code}</code>
         </p>
       </div>

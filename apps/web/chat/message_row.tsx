@@ -1,14 +1,15 @@
 // A message that stands in the history.
 import { memo } from './memo.ts';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { alternativesAt } from '../shared/branches.ts';
 import { blocksOf, saidOf, textOf } from '../shared/blocks.ts';
-import type { Message, Session } from '../shared/client.ts';
+import type { Cause, Message, Session } from '../shared/client.ts';
 import { CopyButton } from '../shared/copy_button.tsx';
 import { Icon } from '../shared/icons.tsx';
-import { clockTime } from '../shared/words.ts';
+import { clockTime, sentence } from '../shared/words.ts';
 import { Answer } from './answer.tsx';
 import { SentFiles } from './attachments.tsx';
+import { EditForm } from './edit_form.tsx';
 import { showTurn } from './inspector.tsx';
 import { AnswerAgainWith } from './pickers.tsx';
 import type { Conversation } from './state/conversation.ts';
@@ -35,7 +36,10 @@ export function MessageRow({ here, index }: { here: Conversation; index: number 
 const UserRow = memo(function UserRow({ here, message }: { here: Conversation; message: Message }) {
   const [editing, setEditing] = useState(false);
   const { said, files } = saidOf(message);
-  if (editing) return <EditRow here={here} message={message} done={() => setEditing(false)} />;
+  if (editing) {
+    const send = (text: string) => trying(sayAnew(here, message.index, text, files, text.slice(0, 60) || 'Said anew'));
+    return <EditForm session={here.id} said={said} files={files} hint="What was said before stays on its own branch." done={() => setEditing(false)} send={send} />;
+  }
   return (
     <article class="said" aria-label="You" data-index={message.index}>
       <div class="bubble" title={clockTime(message.time)}>
@@ -49,9 +53,32 @@ const UserRow = memo(function UserRow({ here, message }: { here: Conversation; m
         </button>
         <Switcher here={here} index={message.index} />
       </div>
+      {message.unanswered && <Unanswered here={here} message={message} cause={message.unanswered} edit={() => setEditing(true)} />}
     </article>
   );
 });
+
+// The history has no answer to it: why, and what one can do now.
+function Unanswered({ here, message, cause, edit }: { here: Conversation; message: Message; cause: Cause; edit: () => void }) {
+  const busy = here.busy.value;
+  return (
+    <div class="problem unanswered" role="note">
+      <Icon name="warning" />
+      <div>
+        <p>{cause.code === 'cancelled' ? 'Stopped before there was an answer.' : `No answer. ${sentence(cause.message)}`}</p>
+        <p class="problem-actions">
+          <button type="button" class="plain" disabled={busy} title="Begins a new branch, with the model chosen below" onClick={() => trying(regenerate(here, message.index))}>
+            Retry
+          </button>
+          <button type="button" class="plain" disabled={busy} title="Begins a new branch" onClick={edit}>
+            Edit
+          </button>
+          {cause.code !== 'cancelled' && <code>{cause.code}</code>}
+        </p>
+      </div>
+    </div>
+  );
+}
 
 // A message that fills the screen is folded.
 const kLong = 1500;
@@ -66,53 +93,6 @@ function Said({ text }: { text: string }) {
         Show all
       </button>
     </>
-  );
-}
-
-function EditRow({ here, message, done }: { here: Conversation; message: Message; done: () => void }) {
-  const field = useRef<HTMLTextAreaElement>(null);
-  const { said: before, files } = saidOf(message);
-  const [text, setText] = useState(before);
-  // With the drawing: somebody who is quick would lose what is selected by then.
-  useLayoutEffect(() => {
-    field.current?.focus();
-    field.current?.setSelectionRange(text.length, text.length);
-  }, []);
-  const nothing = !text.trim() && files.length === 0;
-  const send = () => {
-    const said = text.trim();
-    if (nothing) return;
-    done();
-    trying(sayAnew(here, message.index, said, files, said.slice(0, 60) || 'Said anew'));
-  };
-  return (
-    <article class="said editing" aria-label="You, editing">
-      <SentFiles session={here.id} files={files} />
-      <textarea
-        ref={field}
-        value={text}
-        dir="auto"
-        aria-label="Edit message"
-        rows={Math.min(12, text.split('\n').length + 1)}
-        onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Escape') done();
-          if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
-            event.preventDefault();
-            send();
-          }
-        }}
-      />
-      <div class="edit-actions">
-        <small>What was said before stays on its own branch.</small>
-        <button type="button" class="plain" onClick={done}>
-          Cancel
-        </button>
-        <button type="button" class="solid" onClick={send} disabled={nothing}>
-          Send
-        </button>
-      </div>
-    </article>
   );
 }
 
@@ -131,6 +111,12 @@ const AnswerRow = memo(function AnswerRow({ here, message }: { here: Conversatio
       {speaker && <p class="speaker">{speaker}</p>}
       <Answer here={here} blocks={blocks} turn={message.turn} />
       {message.interrupted && <p class="cut">The answer was stopped here.</p>}
+      {isEnd &&
+        here.told.get(message.turn)?.map((words) => (
+          <p key={words} class="note">
+            {sentence(words)}
+          </p>
+        ))}
       {isEnd && (
         <div class="actions">
           <CopyButton text={textOf(message)} label="Copy answer" />

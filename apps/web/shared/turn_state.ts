@@ -15,8 +15,10 @@ export interface LiveTurn {
   last: number;
   // The revision that the turn became.
   revision?: number;
-  // What is going on beside the answer: a retry, a warning.
+  // What is going on beside the answer: a retry.
   note?: string;
+  // What whoever reads the answer should know: something was left out, a memory was missing.
+  warnings: readonly string[];
   // Why it ended early.
   code?: string;
   reason?: string;
@@ -27,6 +29,7 @@ export const newTurn = (turn?: string): LiveTurn => ({
   status: 'waiting',
   blocks: [],
   receipts: [],
+  warnings: [],
   mark: 0,
   last: -1,
 });
@@ -74,7 +77,9 @@ export function applyEvent(state: LiveTurn, event: TurnEvent): LiveTurn {
     case 'reset':
       return { ...next, blocks: state.blocks.slice(0, state.mark), note: event.text };
     case 'warning':
-      return { ...next, note: event.text };
+      return warned(next, event.text ?? event.name ?? '');
+    case 'context_degraded':
+      return warned(next, `Not everything that is remembered could be used (${event.name}): ${event.text}`);
     case 'turn_committed':
       return { ...next, status: 'committed', revision: event.index, blocks: closeLast(state.blocks), note: undefined };
     case 'turn_interrupted':
@@ -86,6 +91,13 @@ export function applyEvent(state: LiveTurn, event: TurnEvent): LiveTurn {
       return next;
   }
 }
+
+const warned = (state: LiveTurn, text: string): LiveTurn =>
+  state.warnings.includes(text) ? state : { ...state, warnings: [...state.warnings, text] };
+
+// Why an answer ends where it ends, if that is not by itself.
+export const finishWords = (finish: string | undefined): string | undefined =>
+  finish === 'length' ? 'The answer ends here because it has reached the longest that the model may give.' : undefined;
 
 // The calls that wait for a person, in the order in which they were made.
 export const openQuestions = (state: LiveTurn): ToolBlock[] =>

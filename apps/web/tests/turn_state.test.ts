@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventKind, TurnEvent } from '../shared/client.ts';
-import { applyEvent, newTurn, openQuestions } from '../shared/turn_state.ts';
+import { applyEvent, finishWords, newTurn, openQuestions } from '../shared/turn_state.ts';
 
 const event = (number: number, kind: EventKind, fields: Partial<TurnEvent> = {}): TurnEvent => ({
   turn: 't1',
@@ -82,4 +82,18 @@ test('the end of a turn is told', () => {
   const failed = play(event(0, 'turn_failed', { name: 'model_unavailable', text: 'no answer' }));
   assert.deepEqual([failed.status, failed.code, failed.reason], ['failed', 'model_unavailable', 'no answer']);
   assert.equal(play(event(0, 'turn_interrupted', { text: 'cancelled' })).status, 'interrupted');
+});
+
+test('what is told beside an answer stays when the answer goes on, each once', () => {
+  const turn = play(
+    event(0, 'warning', { name: 'turn_set_aside', text: 'the message before this one stays without an answer' }),
+    event(1, 'context_degraded', { name: 'episodes', text: 'it took too long' }),
+    event(2, 'text_started'),
+    event(3, 'text_delta', { text: 'Yes.' }),
+    event(4, 'context_degraded', { name: 'episodes', text: 'it took too long' }),
+    event(5, 'turn_committed', { index: 3 }),
+  );
+  assert.deepEqual(turn.warnings, ['the message before this one stays without an answer', 'Not everything that is remembered could be used (episodes): it took too long']);
+  assert.match(finishWords('length')!, /longest/);
+  assert.equal(finishWords('stop'), undefined);
 });

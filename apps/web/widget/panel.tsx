@@ -88,6 +88,8 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
         <div key={line.id} class={`line ${line.who}`}>
           {line.who === 'visitor' ? <p class="plain-text" dir="auto">{line.text}</p> : <Blocks blocks={line.blocks} />}
           {line.interrupted && <p class="cut">stopped</p>}
+          {line.note && <p class="cut">{line.note}</p>}
+          {line.unanswered && <p class="cut">no answer</p>}
         </div>
       ))}
       {live && (
@@ -104,7 +106,10 @@ function Lines({ visit, greeting }: { visit: Visit; greeting: string }) {
       {problem && (
         <div class="problem" role="alert">
           <p>{problemWords(problem)}</p>
-          <button type="button" class="solid" onClick={() => void visit.again()}>Try again</button>
+          <div class="permission-actions">
+            <button type="button" class="solid" onClick={() => void visit.again()}>Retry</button>
+            {visit.state.value === 'ready' && <button type="button" class="plain" onClick={() => void visit.discard()}>Discard</button>}
+          </div>
         </div>
       )}
     </div>
@@ -116,7 +121,7 @@ function problemWords({ code, message, status }: TertuliaError): string {
   // A browser does not tell a page that it was refused from a server that is away.
   if (code === 'unreachable') return 'The chat cannot be reached from this page.';
   if (status === 401 || status === 403) return 'This page has no access to the chat just now.';
-  return code.startsWith('model_') ? 'There is no answer just now. What you wrote is kept.' : sentence(message);
+  return code.startsWith('model_') ? 'There is no answer just now.' : sentence(message);
 }
 
 // Whether a tool may run, or what its server wants to know while it does.

@@ -1,10 +1,10 @@
 // A visit: the conversation of one visitor of a host page with one agent. It is kept by its session id, which the host gives,
 // or which the browser remembers for the host's origin.
 import { batch, signal } from '@preact/signals';
-import { blocksOf, textOf, type Block, type ToolBlock } from '../shared/blocks.ts';
-import { freshKey, Tertulia, TertuliaError, type Choice, type Message, type TurnStream } from '../shared/client.ts';
+import { blocksOf, saidOf, textOf, type Block, type ToolBlock } from '../shared/blocks.ts';
+import { freshKey, Tertulia, TertuliaError, type Choice, type Message, type TurnsInProgress, type TurnStream } from '../shared/client.ts';
 import { asText, keep, ownStorage, readKept } from '../shared/storage.ts';
-import { applyEvent, newTurn, type LiveTurn } from '../shared/turn_state.ts';
+import { applyEvent, finishWords, newTurn, type LiveTurn } from '../shared/turn_state.ts';
 import { titleFrom } from '../shared/words.ts';
 
 export interface VisitOptions {
@@ -20,6 +20,9 @@ export interface Line {
   text: string;
   blocks: readonly Block[];
   interrupted?: boolean;
+  note?: string;
+  // Nothing was said to it.
+  unanswered?: boolean;
 }
 
 const kFrame = 40;
@@ -63,10 +66,12 @@ export class Visit {
     this.state.value = 'loading';
     try {
       await this.read();
-      const { running } = await this.server.turns(this.session);
+      const { running, interrupted } = await this.server.turns(this.session);
       this.state.value = 'ready';
       this.tell('ready', { session: this.session });
       const turn = running.find((other) => other.branch === 'main')?.turn;
+      const left = interrupted.find((other) => other.branch === 'main');
+      if (!turn && left) return this.showLeft(left);
       if (turn) await this.follow(this.server.watch(this.session, turn, { branch: 'main' }, this.streamOptions()));
     } catch (problem) {
       // A visitor who has not said anything yet has no session.
@@ -115,6 +120,34 @@ export class Visit {
     return this.say(this.last);
   }
 
+  // A message that has no answer yet, and why.
+  private showLeft({ cause, input = [] }: TurnsInProgress['interrupted'][number]): void {
+    const said = input.filter((message) => message.role === 'user' && !message.internal).map((message) => saidOf(message).said).join('\n');
+    this.last = said;
+    const words = cause ?? { code: 'turn_interrupted', message: 'the answer was interrupted before it was complete' };
+    batch(() => {
+      this.lines.value = [...this.lines.value, { id: 'left', who: 'visitor', text: said, blocks: [] }];
+      this.problem.value = new TertuliaError(words.code, words.message, 0);
+    });
+  }
+
+  // Takes back the message that has no answer.
+  async discard(): Promise<void> {
+    this.problem.value = undefined;
+    try {
+      const { interrupted } = await this.server.turns(this.session);
+      if (interrupted.some((other) => other.branch === 'main')) {
+        await this.server.resume(this.session, { branch: 'main', on_interrupted: 'discard' }).finished();
+      }
+      await this.read();
+    } catch (problem) {
+      // Of a conversation that was never begun nothing is left.
+      const fresh = problem instanceof TertuliaError && (problem.code === 'no_session' || problem.code === 'no_branch');
+      if (!fresh) return this.fail(problem);
+      this.lines.value = [];
+    }
+  }
+
   stop(): void {
     const turn = this.live.value?.turn;
     if (turn) this.server.cancel(this.session, turn).catch((problem) => this.fail(problem));
@@ -161,6 +194,8 @@ export class Visit {
       }
       clearTimeout(drawing);
       await this.read();
+      const cut = finishWords(stream.outcome?.finish);
+      if (cut) this.lines.value = this.lines.value.map((line, index, all) => (index === all.length - 1 ? { ...line, note: cut } : line));
       this.tell('answer', { text: stream.outcome?.text ?? '' });
     } catch (problem) {
       clearTimeout(drawing);
@@ -195,7 +230,7 @@ export function linesOf(messages: readonly Message[]): Line[] {
   messages.forEach((message, index) => {
     if (message.internal) return;
     if (message.role === 'user') {
-      lines.push({ id: message.id, who: 'visitor', text: textOf(message), blocks: [] });
+      lines.push({ id: message.id, who: 'visitor', text: textOf(message), blocks: [], unanswered: message.unanswered !== undefined });
     } else if (message.role === 'assistant') {
       let end = index + 1;
       while (messages[end]?.role === 'tool') ++end;

@@ -124,7 +124,7 @@ export class Tertulia {
     const headers = { 'Idempotency-Key': options.idempotencyKey ?? freshKey(), ...ifMatch(options.revision) };
     return this.json('/turns', { method: 'POST', body: turn, headers, signal: options.signal });
   }
-  resume(session: string, body: { branch?: string; agent?: string; model?: string } = {}, options: StreamOptions = {}): TurnStream {
+  resume(session: string, body: { branch?: string; agent?: string; model?: string; on_interrupted?: t.OnInterrupted } = {}, options: StreamOptions = {}): TurnStream {
     const path = `/sessions/${seg(session)}/resume`;
     const first = (signal?: AbortSignal) => this.ask(path, { method: 'POST', body: { ...body, stream: true }, signal });
     return new TurnStream({ first, again: this.eventsOf(body.branch) }, options);

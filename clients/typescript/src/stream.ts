@@ -79,6 +79,8 @@ export class TurnStream<Outcome = TurnOutcome> implements AsyncIterable<TurnEven
       } catch (problem) {
         if (signal?.aborted) throw problem;
         if (problem instanceof TertuliaError && !problem.transient) throw problem;
+        // What cannot be read will not be readable the next time.
+        if (problem instanceof SyntaxError) throw new TertuliaError('bad_stream', `The server has sent an event that is no JSON: ${problem.message}`);
       }
       // The stream was cut, or could not be had.
       attempt += 1;

@@ -52,6 +52,11 @@ export type Part =
   | { kind: 'image'; media_type: string; asset?: string; address?: string }
   | { kind: 'file'; media_type: string; asset?: string; address?: string };
 
+export interface Cause {
+  code: string;
+  message: string;
+}
+
 export interface Message {
   id: string;
   role: Role;
@@ -64,6 +69,8 @@ export interface Message {
   parts?: Part[];
   interrupted?: boolean;
   internal?: boolean;
+  // Why nothing was said to it.
+  unanswered?: Cause;
   // Where it stands.
   index: number;
   revision: number;
@@ -87,6 +94,8 @@ export interface Diff {
 
 export type OnBusy = 'reject' | 'queue' | 'steer' | 'interrupt';
 
+export type OnInterrupted = 'go_on' | 'finish' | 'abandon' | 'discard';
+
 export interface TurnRequest {
   session?: string;
   branch?: string;
@@ -95,7 +104,7 @@ export interface TurnRequest {
   model?: string;
   message: string | { parts: Part[] };
   on_busy?: OnBusy;
-  on_interrupted?: 'go_on' | 'finish' | 'abandon';
+  on_interrupted?: OnInterrupted;
   options?: {
     model?: string;
     temperature?: number;
@@ -151,7 +160,8 @@ export interface Erased {
 
 export interface TurnsInProgress {
   running: { turn: string; branch: string; since: string; input?: Omit<Message, 'index' | 'revision' | 'turn'>[] }[];
-  interrupted: { turn: string; branch: string; agent: string; since: string; input?: Omit<Message, 'index' | 'revision' | 'turn'>[] }[];
+  // `cause`: what it failed with; none: its process ended.
+  interrupted: { turn: string; branch: string; agent: string; since: string; cause?: Cause; input?: Omit<Message, 'index' | 'revision' | 'turn'>[] }[];
 }
 
 export type EventKind =
@@ -159,6 +169,7 @@ export type EventKind =
   | 'turn_committed'
   | 'turn_interrupted'
   | 'turn_failed'
+  | 'context_degraded'
   | 'iteration'
   | 'receipt'
   | 'text_started'

@@ -34,6 +34,21 @@ std::string last_text(const TurnDraft& draft) {
   return {};
 }
 
+// Whoever reads the history later sees a message without an answer: it says why.
+Result<void> keep_why_unanswered(TurnWork& work, std::string_view code, std::string_view sentence) {
+  const auto messages = work.draft.messages();
+  if (messages.empty() || messages.back().role() == Role::kAssistant) return {};
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (message->role() != Role::kUser) continue;
+    TERTULIA_TRY_AS(Message noted, message_with_field(*message, "unanswered",
+                                                      JsonObject{{"code", std::string(code)},
+                                                                 {"message", std::string(sentence)}}));
+    work.draft.annotate_input(std::move(noted));
+    return {};
+  }
+  return {};
+}
+
 }  // namespace
 
 Task<Result<void>> take_steering(TurnWork& work) {
@@ -47,7 +62,11 @@ Task<Result<void>> take_steering(TurnWork& work) {
   for (Steering& one : left) {
     // The turn that is steered goes on, whatever the message shows: what is not there is left out.
     if (auto weighed = co_await weigh_assets(work, one.messages); !weighed) {
-      work.engine.log.info("assets of a message are left out", {{"code", name_of(weighed.error().code())}});
+      Event event;
+      event.kind = EventKind::kWarning;
+      event.name = "assets_left_out";
+      event.text = "the model may not see what the message shows: " + weighed.error().message();
+      work.live->log.add_hidden(std::move(event));
     }
     for (Message& message : one.messages) {
       TERTULIA_CO_TRY(hook_input(*work.agent, message));
@@ -59,7 +78,7 @@ Task<Result<void>> take_steering(TurnWork& work) {
   co_return co_await work.writer.note(std::move(steps), {});
 }
 
-Result<void> close_interrupted(TurnWork& work) {
+Result<void> close_interrupted(TurnWork& work, std::string_view code, std::string_view sentence) {
   if (work.response) {
     if (work.calls.empty()) plan_calls(work);
     for (PlannedCall& call : work.calls) {
@@ -68,7 +87,10 @@ Result<void> close_interrupted(TurnWork& work) {
     TERTULIA_TRY(close_group(work));
   }
   const std::string said = work.staged->text();
-  if (said.empty()) return hook_after_turn(work, TurnStatus::kInterrupted);
+  if (said.empty()) {
+    TERTULIA_TRY(keep_why_unanswered(work, code, sentence));
+    return hook_after_turn(work, TurnStatus::kInterrupted);
+  }
   TERTULIA_TRY_AS(Message partial, make_message(work, {.role = Role::kAssistant,
                                                        .author = work.agent->spec.name,
                                                        .origin = Origin::kModel,

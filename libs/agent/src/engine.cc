@@ -102,7 +102,7 @@ Result<std::vector<Message>> messages_of(EngineCore& core, const AgentDefinition
 }  // namespace
 
 Engine::Impl::Impl(EngineOptions options)
-    : core(*options.env, options.store, options.threads, options.worker_threads),
+    : core(*options.env, options.store, options.threads, options.worker_threads, options.addresses),
       options_(std::move(options)) {
   {
     MutexLock lock(door->mutex);
@@ -318,6 +318,9 @@ Run Engine::watch(const SessionKey& key, const BranchId& branch, const TurnId& t
 Result<void> Engine::cancel(const TurnId& turn) { return impl_->cancel(turn); }
 std::vector<RunningTurn> Engine::running() const { return impl_->running(); }
 Result<std::vector<InterruptedTurn>> Engine::interrupted() { return impl_->interrupted(); }
+Result<std::vector<InterruptedTurn>> Engine::interrupted(const SessionKey& key) {
+  return impl_->interrupted(key);
+}
 void Engine::forget(const SessionKey& key) { impl_->forget(key); }
 Env& Engine::env() const { return impl_->core.env; }
 Store* Engine::store() const { return impl_->core.store.get(); }

@@ -9,6 +9,7 @@
 #include "tertulia/base/log.h"
 #include "tertulia/base/uuid.h"
 #include "tertulia/store/store.h"
+#include "tertulia/tools/address_judge.h"
 
 #include "async.h"
 #include "branch_numbers.h"
@@ -18,9 +19,11 @@ namespace tertulia {
 
 struct EngineCore {
   EngineCore(Env& environment, std::shared_ptr<Store> durable, std::size_t threads,
-             std::size_t worker_threads)
+             std::size_t worker_threads, std::shared_ptr<AddressJudge> judge)
       : env(environment),
         store(std::move(durable)),
+        addresses(judge ? std::move(judge)
+                        : std::make_shared<AddressJudge>(policy_for_parts().value(), environment.clock())),
         uuids(env.clock(), env.random()),
         owner(uuids.make().text()),
         timers(Timers::make()),
@@ -29,6 +32,8 @@ struct EngineCore {
   Env& env;
   // Null: nothing is durable.
   std::shared_ptr<Store> store;
+  // Never null.
+  const std::shared_ptr<AddressJudge> addresses;
   UuidMaker uuids;
   LeaseOwner owner;
   Log log = Log().component("agent");

@@ -40,6 +40,7 @@ class Engine::Impl {
   Result<void> cancel(const TurnId& turn);
   std::vector<RunningTurn> running() const;
   Result<std::vector<InterruptedTurn>> interrupted();
+  Result<std::vector<InterruptedTurn>> interrupted(const SessionKey& key);
   void forget(const SessionKey& key);
 
   void watch_stored(SessionKey key, BranchId branch, TurnId turn, TicketPtr ticket);
@@ -87,11 +88,11 @@ class Engine::Impl {
   Task<Result<void>> settle_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
                                        std::vector<Event>& told);
   Task<Result<OutcomePtr>> end_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& submission,
-                                          std::optional<ErrorCode> cause = std::nullopt);
+                                          std::optional<Error> cause = std::nullopt);
   // `cause`: why it is abandoned, if it is.
   Task<Result<OutcomePtr>> finish_unfinished(SessionDesk& desk, BranchSlot& slot, const Submission& asked,
                                              const LiveTurnPtr& live,
-                                             std::optional<ErrorCode> cause = std::nullopt);
+                                             std::optional<Error> cause = std::nullopt);
   Task<Result<OutcomePtr>> run_watched(TurnWork& work, std::shared_ptr<DurableTurn> durable);
   Task<void> free_slot(SessionDeskPtr desk, BranchSlot* slot, bool failed);
   Task<Result<OutcomePtr>> pass(TurnWork& work, const Submission& submission);

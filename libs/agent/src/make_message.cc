@@ -44,4 +44,30 @@ Result<Message> message_with_parts(const TurnWork& work, const Message& message,
   return counted(work, made);
 }
 
+Result<Message> message_with_field(const Message& message, const std::string& name, JsonObject value) {
+  JsonObject fields;
+  if (!message.extra().empty()) {
+    TERTULIA_TRY_AS(const Json before, parse_json(message.extra()));
+    if (const JsonObject* object = before.as_object()) fields = *object;
+  }
+  fields.erase(name);
+  fields.append(name, std::move(value));
+  const JsonText extra = JsonText::of_fields(fields);
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < message.part_count(); ++i) parts.push_back(message.part(i));
+  return Message::make({.id = message.id(),
+                        .role = message.role(),
+                        .time = message.time(),
+                        .author = message.author(),
+                        .origin = message.origin(),
+                        .source = message.source(),
+                        .source_id = message.source_id(),
+                        .tokens = message.tokens(),
+                        .counted = message.counted(),
+                        .interrupted = message.interrupted(),
+                        .internal = message.internal(),
+                        .parts = std::move(parts),
+                        .extra = extra.text()});
+}
+
 }  // namespace tertulia

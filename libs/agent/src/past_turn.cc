@@ -69,6 +69,12 @@ Result<PastTurn> PastTurn::parse(std::string_view text) {
   return past;
 }
 
+std::optional<TurnFailure> last_failure(std::string_view events) {
+  Result<std::vector<Event>> told = read_stored_events(events);
+  if (!told || told->empty() || told->back().kind != EventKind::kTurnFailed) return std::nullopt;
+  return TurnFailure{.code = std::move(told->back().name), .sentence = std::move(told->back().text)};
+}
+
 Task<Result<std::vector<std::string>>> read_events(EngineCore& engine, SessionKey key, BranchId branch,
                                                    TurnId turn) {
   std::vector<std::string> texts;

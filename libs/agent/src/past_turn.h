@@ -1,14 +1,26 @@
 // A PastTurn: where a turn that was submitted with an idempotency key stands in its branch.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "async.h"
 #include "engine_core.h"
 #include "live_turn.h"
 
 namespace tertulia {
+
+// What a turn that waits has failed with.
+struct TurnFailure {
+  std::string code;
+  std::string sentence;
+};
+// Of the last stored events of a turn, a text of EventLog::take_unsaved: how its last life ended. Nothing if
+// that was no failure, as when its process ended; nor if the events are damaged, which whoever goes on with
+// the turn is told.
+std::optional<TurnFailure> last_failure(std::string_view events);
 
 struct PastTurn {
   TurnId turn;

@@ -17,7 +17,29 @@ InterruptedTurn interrupted_turn(const SessionKey& key, const BranchId& branch, 
           .branch = branch,
           .turn = first.turn,
           .agent = start == nullptr ? AgentId() : start->agent,
-          .started_at = first.time};
+          .started_at = first.time,
+          .input = start == nullptr ? std::vector<Message>() : start->input};
+}
+
+// Why it waits, from the last of its events.
+Task<Result<void>> tell_why(EngineCore& core, InterruptedTurn& turn) {
+  const RecordQuery query{.tenant = turn.key.tenant,
+                          .owner = turn.key.owner,
+                          .session = turn.key.session,
+                          .kind = RecordKind::kEvent,
+                          .branch = turn.branch,
+                          .key = turn.turn.text(),
+                          .newest_first = true,
+                          .limit = 1};
+  TERTULIA_CO_TRY_AS(const RecordPage page, co_await await<RecordPage>([&](Done<RecordPage> done) {
+                       core.store->read_records(query, std::move(done));
+                     }));
+  if (page.records.empty()) co_return Result<void>();
+  std::optional<TurnFailure> failure = last_failure(page.records.front().record.payload);
+  if (!failure) co_return Result<void>();
+  turn.code = std::move(failure->code);
+  turn.reason = std::move(failure->sentence);
+  co_return Result<void>();
 }
 
 }  // namespace
@@ -37,7 +59,9 @@ Task<Result<void>> Engine::Impl::find_interrupted_in(SessionKey key, std::vector
     const Result<JournalEntry> first = parse_form<JournalEntry>(stored.record.payload);
     // A damaged journal hides one turn, not all the others; whoever opens its branch is told.
     if (!first || live_turn(first->turn)) continue;
-    found.push_back(interrupted_turn(key, stored.record.stream.branch, *first));
+    InterruptedTurn turn = interrupted_turn(key, stored.record.stream.branch, *first);
+    TERTULIA_CO_TRY(co_await tell_why(core, turn));
+    found.push_back(std::move(turn));
   }
   co_return Result<void>();
 }
@@ -65,6 +89,19 @@ Result<std::vector<InterruptedTurn>> Engine::Impl::interrupted() {
   return wait<std::vector<InterruptedTurn>>([this](Done<std::vector<InterruptedTurn>> done) {
     spawn([this, done = std::move(done)]() -> Task<void> { done(co_await find_interrupted()); });
   });
+}
+
+Result<std::vector<InterruptedTurn>> Engine::Impl::interrupted(const SessionKey& key) {
+  std::vector<InterruptedTurn> found;
+  if (!core.store) return found;
+  const Result<void> read = wait<void>([&](Done<void> done) {
+    spawn([this, &key, &found, done = std::move(done)]() -> Task<void> {
+      done(co_await find_interrupted_in(key, found));
+    });
+  });
+  // Nothing waits in a session that was never begun.
+  if (!read && read.error().code() != ErrorCode::kNoSession) return read.error();
+  return found;
 }
 
 // Resumes the turns that this agent had begun, all at once: each waits for its own model and tools.

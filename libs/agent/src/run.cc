@@ -49,6 +49,8 @@ std::string_view name_of(OnInterrupted on_interrupted) {
       return "finish";
     case OnInterrupted::kAbandon:
       return "abandon";
+    case OnInterrupted::kDiscard:
+      return "discard";
   }
   return "invalid";
 }

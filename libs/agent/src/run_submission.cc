@@ -1,4 +1,5 @@
 // A submission from its start to its end: what a crash left is finished first, then its own turn runs.
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <thread>
@@ -161,6 +162,40 @@ Event set_aside_event(const TurnId& turn, const Error& cause) {
   return event;
 }
 
+// What its message will say of why it has no answer.
+TurnFailure why_abandoned(const BranchSlot& slot, const std::optional<Error>& cause) {
+  if (cause) return {.code = std::string(name_of(cause->code())), .sentence = cause->message()};
+  if (!slot.unfinished_events.empty()) {
+    if (std::optional<TurnFailure> failed = last_failure(slot.unfinished_events.back())) return *failed;
+  }
+  return {.code = "abandoned", .sentence = "the turn was interrupted, and was not gone on with"};
+}
+
+// Nothing was answered and no tool was called: only what was said is in it.
+bool nothing_came_of(const TurnWork& work) {
+  return !work.response && !work.answered && work.call_count == 0 &&
+         std::ranges::all_of(work.draft.messages(),
+                             [](const Message& message) { return message.role() == Role::kUser; });
+}
+
+// The turn goes as if it had never been.
+Task<Result<OutcomePtr>> take_back(TurnWork& work, DurableTurn& durable) {
+  const auto outcome = std::make_shared<TurnOutcome>(TurnOutcome{.turn = work.live->id(),
+                                                                 .session = work.key.session,
+                                                                 .branch = work.branch,
+                                                                 .status = TurnStatus::kInterrupted,
+                                                                 .revision = work.revision,
+                                                                 .reason = "discarded"});
+  TERTULIA_CO_TRY(co_await durable.begin({}));
+  TERTULIA_CO_TRY(co_await durable.drop());
+  Event event;
+  event.kind = EventKind::kTurnInterrupted;
+  event.text = outcome->reason;
+  event.index = number(outcome->revision);
+  work.live->log.add_hidden(std::move(event));
+  co_return outcome;
+}
+
 void tell_resumed(LiveTurn& live) {
   Event reset;
   reset.kind = EventKind::kReset;
@@ -265,7 +300,7 @@ Task<Result<void>> Engine::Impl::settle_unfinished(SessionDesk& desk, BranchSlot
     }
     Submission aside = submission;
     aside.options.on_interrupted = OnInterrupted::kAbandon;
-    if (slot.unfinished) ended = co_await end_unfinished(desk, slot, aside, cause.code());
+    if (slot.unfinished) ended = co_await end_unfinished(desk, slot, aside, cause);
     if (!slot.seat.open) {
       told.push_back(set_aside_event(id, cause));
       co_return Result<void>();
@@ -277,7 +312,7 @@ Task<Result<void>> Engine::Impl::settle_unfinished(SessionDesk& desk, BranchSlot
 
 Task<Result<OutcomePtr>> Engine::Impl::end_unfinished(SessionDesk& desk, BranchSlot& slot,
                                                       const Submission& submission,
-                                                      std::optional<ErrorCode> cause) {
+                                                      std::optional<Error> cause) {
   const auto before = std::make_shared<LiveTurn>(slot.unfinished->id, desk.key, core.env.clock());
   before->idempotency_key = slot.unfinished->idempotency_key;
   before->body_hash = body_hash_in(slot.unfinished->options);
@@ -372,7 +407,7 @@ Task<Result<OutcomePtr>> Engine::Impl::run_fresh(SessionDesk& desk, BranchSlot& 
 // Step 1: goes on with what the journal says, or closes it.
 Task<Result<OutcomePtr>> Engine::Impl::finish_unfinished(SessionDesk& desk, BranchSlot& slot,
                                                          const Submission& asked, const LiveTurnPtr& live,
-                                                         std::optional<ErrorCode> cause) {
+                                                         std::optional<Error> cause) {
   Submission submission = asked;
   TERTULIA_CO_TRY(read_options_form(slot.unfinished->options, submission));
   if (AgentDefinitionPtr agent = agent_of(slot.unfinished->agent)) submission.agent = std::move(agent);
@@ -388,12 +423,16 @@ Task<Result<OutcomePtr>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bran
   work.durable = true;
   if (desk.seat.closed()) TERTULIA_CO_TRY(begin_anew(work));
   const NextStep next = slot.unfinished->next;
+  TurnFailure why = why_abandoned(slot, cause);
   std::string reason = slot.unfinished->abandon_reason;
-  if (reason.empty()) reason = cause ? name_of(*cause) : "abandoned";
-  const bool abandon = asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;
+  if (reason.empty()) reason = cause ? why.code : "abandoned";
+  const bool discard = asked.options.on_interrupted == OnInterrupted::kDiscard;
+  const bool abandon =
+      discard || asked.options.on_interrupted == OnInterrupted::kAbandon || next == NextStep::kAbandon;
   work.resumed = true;
   restore(work, std::move(*std::exchange(slot.unfinished, nullptr)));
   slot.unfinished_events.clear();
+  if (discard && nothing_came_of(work)) co_return co_await take_back(work, *durable);
   TERTULIA_CO_TRY_AS(work.asset_count, co_await count_assets(core, desk.key, live->id()));
   TERTULIA_CO_TRY(co_await find_asked(core, desk.key, slot.seat.branch.id, *live));
   // Words of an answer that was not complete may have been shown.
@@ -402,7 +441,7 @@ Task<Result<OutcomePtr>> Engine::Impl::finish_unfinished(SessionDesk& desk, Bran
   if (abandon && next != NextStep::kAbandon) steps.emplace_back(AbandonNote{reason});
   TERTULIA_CO_TRY(co_await durable->begin(std::move(steps)));
   if (!abandon) co_return co_await run_watched(work, durable);
-  TERTULIA_CO_TRY(close_interrupted(work));
+  TERTULIA_CO_TRY(close_interrupted(work, why.code, why.sentence));
   co_return co_await commit_turn(work, TurnStatus::kInterrupted, reason);
 }
 

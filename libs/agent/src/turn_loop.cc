@@ -131,7 +131,8 @@ Task<Result<OutcomePtr>> end_early(TurnWork& work, Error error) {
     case Ending::kClose: {
       const std::string reason = cancelled ? std::string(name_of(*work.live->cancel.token().reason()))
                                            : std::string(name_of(error.code()));
-      TERTULIA_CO_TRY(close_interrupted(work));
+      TERTULIA_CO_TRY(
+          close_interrupted(work, cancelled ? "cancelled" : name_of(error.code()), error.message()));
       TERTULIA_CO_TRY_AS(OutcomePtr outcome, co_await commit_turn(work, TurnStatus::kInterrupted, reason));
       if (cancelled) co_return outcome;
       co_return std::move(error).with("turn", work.live->id().text());

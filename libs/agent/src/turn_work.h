@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -128,6 +129,8 @@ struct TurnWork {
   std::uint64_t asset_count = 0;
   // What was read of the assets that messages show. Null: nothing yet.
   std::shared_ptr<const Assets> assets;
+  // Addresses of images and files that were judged: whether a model may be given them.
+  std::map<std::string, bool, std::less<>> judged_addresses;
   // What is stored beside the turn, complete when it is committed.
   std::vector<Record> receipts;
   // Of the prompt that is about to be sent.
@@ -191,10 +194,12 @@ Task<Result<View>> prepare_view(TurnWork& work);
 Task<bool> summarise_history(TurnWork& work, std::uint64_t before);
 Task<Result<void>> let_model_speak(TurnWork& work, View view);
 // Reads the images and files of messages that come in, and counts what they cost. kNotFound if the session
-// has no such asset, kTooLarge, kUnsupportedParameter.
+// has no such asset, kTooLarge, kUnsupportedParameter; kUrlNotAllowed for an address that no model may be
+// given.
 Task<Result<void>> weigh_assets(TurnWork& work, std::vector<Message>& messages);
 // Gives a request the bytes of the images and files in its view. Those that are gone, or that newer ones
-// leave no room for, are left out, and the model reads so.
+// leave no room for, are left out, and the model reads so; as are addresses of the history that no model may
+// be given, told by a `warning` event `address_refused`.
 Task<Result<void>> load_assets(TurnWork& work, ModelRequest& request);
 std::uint64_t count_tokens(const TurnWork& work, const Part& part, const Tokenizer& tokenizer);
 // Who was shown what, told at once and stored with the turn: the request as it is sent.
@@ -229,8 +234,9 @@ void record_call(TurnWork& work, const PlannedCall& call, const std::string& tex
 // Moves the response and the results of all its calls into the draft.
 Result<void> close_group(TurnWork& work);
 
-// Closes a turn that was cut short: open calls get results that say so, what was said is kept.
-Result<void> close_interrupted(TurnWork& work);
+// Closes a turn that was cut short: open calls get results that say so, what was said is kept. A message that
+// nothing was said to keeps why: the code and the sentence.
+Result<void> close_interrupted(TurnWork& work, std::string_view code, std::string_view sentence);
 
 // What the model of the turn says of itself. kBadConfig if it has no tokenizer.
 Result<ModelInfo> info_of_model(const TurnWork& work);
@@ -240,6 +246,9 @@ Message counted(const TurnWork& work, const Message& message);
 Result<Message> make_message(const TurnWork& work, MessageDraft draft);
 // The same message with other parts: it keeps its id and time, and its tokens are counted anew.
 Result<Message> message_with_parts(const TurnWork& work, const Message& message, std::vector<Part> parts);
+
+// The same message with one more field of what is carried beside what it says.
+Result<Message> message_with_field(const Message& message, const std::string& name, JsonObject value);
 
 // The whole turn; never fails in silence: the outcome, or the error that was told by a `turn_failed` event.
 Task<Result<OutcomePtr>> turn_loop(TurnWork& work);

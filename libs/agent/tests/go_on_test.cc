@@ -113,5 +113,65 @@ TEST_F(GoOnTest, ARestartInBetweenChangesNothing) {
   EXPECT_EQ(agent.run("Second", "s").result().value().text, "Two.");
 }
 
+TEST_F(GoOnTest, ATurnThatWaitsSaysWhyAlsoToANewProcess) {
+  {
+    const Agent agent = make_agent();
+    fail_next();
+    EXPECT_EQ(code_of(agent.run("First", "s")), ErrorCode::kModelKey);
+  }
+  const auto engine = Engine::open({.store = store}).value();
+  const auto waiting = engine->interrupted(local_key(SessionId::parse("s").value())).value();
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_EQ(waiting[0].code, "model_key");
+  EXPECT_THAT(waiting[0].reason, HasSubstr("wrong key"));
+  ASSERT_EQ(waiting[0].input.size(), 1U);
+  EXPECT_EQ(waiting[0].input[0].text_content(), "First");
+  EXPECT_THAT(engine->interrupted(local_key(SessionId::parse("other").value())).value(), IsEmpty());
+}
+
+TEST_F(GoOnTest, AMessageThatIsSetAsideKeepsWhy) {
+  const Agent agent = make_agent();
+  fail_next();
+  EXPECT_EQ(code_of(agent.run("First", "s")), ErrorCode::kModelKey);
+  fail_next(ErrorCode::kModelUnavailable);
+  model->add(ModelStep().say("Two."));
+  ASSERT_TRUE(agent.run("Second", "s").result().ok());
+  fail_next();
+  EXPECT_EQ(code_of(agent.run("Third", "s")), ErrorCode::kModelKey);
+  model->add(ModelStep().say("Four."));
+  ASSERT_TRUE(agent.run("Fourth", "s", {.on_interrupted = OnInterrupted::kAbandon}).result().ok());
+  std::vector<std::string> extras;
+  const Branch branch = agent.load_session_and_branch("s").value().branch;
+  branch.transcript.for_each(0, branch.transcript.size(), [&](std::size_t, const Message& message) {
+    if (message.role() == Role::kUser) extras.emplace_back(message.extra());
+  });
+  // Of the second try, and of the only one.
+  EXPECT_THAT(extras, ElementsAre(HasSubstr(R"("unanswered":{"code":"model_unavailable")"), "",
+                                  HasSubstr(R"("unanswered":{"code":"model_key")"), ""));
+}
+
+TEST_F(GoOnTest, AMessageThatNothingCameOfIsTakenBack) {
+  const Agent agent = make_agent({add_tool()});
+  const RunOptions discard{.on_interrupted = OnInterrupted::kDiscard};
+  fail_next();
+  EXPECT_EQ(code_of(agent.run("First", "s")), ErrorCode::kModelKey);
+  const auto gone = agent.run(Input(), "s", discard).result().value();
+  EXPECT_THAT(gone.messages, IsEmpty());
+  EXPECT_EQ(gone.reason, "discarded");
+  EXPECT_THAT(transcript("s"), IsEmpty());
+  EXPECT_EQ(code_of(agent.run(Input(), "s", discard)), ErrorCode::kNothingToResume);
+  // What a tool did is not taken back.
+  model->add(ModelStep().call("add", R"({"a":1,"b":2})"));
+  fail_next();
+  EXPECT_EQ(code_of(agent.run("Add", "s")), ErrorCode::kModelKey);
+  EXPECT_THAT(agent.run(Input(), "s", discard).result().value().messages, testing::SizeIs(3));
+  fail_next();
+  EXPECT_EQ(code_of(agent.run("Third", "s")), ErrorCode::kModelKey);
+  model->add(ModelStep().say("Four."));
+  ASSERT_TRUE(agent.run("Fourth", "s", discard).result().ok());
+  EXPECT_THAT(transcript("s"), ElementsAre("user: Add", R"(assistant: call add {"a":1,"b":2})", "tool: 3",
+                                           "user: Fourth", "assistant: Four."));
+}
+
 }  // namespace go_on_test
 }  // namespace tertulia

@@ -85,8 +85,10 @@ class ConfigLoader {
       config_.file_ = sources_.file;
     } else if (!variable.empty()) {
       config_.file_ = variable;
-    } else if (const std::optional<Path> path = usual_file(); path && context_.files.info(*path)) {
-      config_.file_ = path;
+    } else if (const std::optional<Path> path = usual_file()) {
+      const Result<FileInfo> there = context_.files.info(*path);
+      // One that is there and cannot be read is told as such, not taken for none.
+      if (there || there.error().code() != ErrorCode::kNotFound) config_.file_ = path;
     }
   }
 
@@ -126,6 +128,7 @@ class ConfigLoader {
     }
     for (const auto& [name, text] : sources_.environment) {
       if (!name.starts_with("TERTULIA_") || std::ranges::find(known, name) != known.end()) continue;
+      // Others that begin so may be meant for somebody else: the tests' own, a wrapper's.
       const std::optional<std::string> meant = nearest(name, known);
       if (meant && edit_distance(name, *meant) <= 2) {
         problems_.push_back("unknown variable '" + printable(name) + "' (did you mean '" + *meant + "'?)");

@@ -191,6 +191,12 @@ Result<void> TurnDraft::add(Message message) {
   return {};
 }
 
+void TurnDraft::annotate_input(Message message) {
+  const auto last = std::find_if(messages_.rbegin(), messages_.rend(),
+                                 [](const Message& one) { return one.role() == Role::kUser; });
+  if (last != messages_.rend() && last->id() == message.id()) *last = std::move(message);
+}
+
 void TurnDraft::add(const ToolGroup& group) {
   messages_.insert(messages_.end(), group.messages().begin(), group.messages().end());
 }

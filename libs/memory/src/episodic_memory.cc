@@ -94,12 +94,16 @@ struct EpisodicMemory::Impl {
   Mutex mutex;
   RecentlyUsed<OwnerKey, ShelfPtr> shelves TERTULIA_GUARDED_BY(mutex){kMostShelves};
 
-  // None without an embedder, or with one that fails: words still find.
+  // None without an embedder, or with one that fails: words still find. An episode that is stored without a
+  // vector stays without one; its summary and its words are in the index.
   std::vector<Vector> vectors_of(std::vector<std::string> texts, const CancelToken& cancel = {}) const {
     if (!embedder) return {};
     Result<std::vector<Vector>> vectors =
         embed(*embedder, EmbedCall{.texts = std::move(texts), .cancel = cancel});
-    return vectors ? *std::move(vectors) : std::vector<Vector>();
+    if (vectors) return *std::move(vectors);
+    Log().component("memory").warn("the embedder has failed: words alone find what it was asked for",
+                                   {{"reason", vectors.error().message()}});
+    return {};
   }
 
   Vector vector_of(const std::string& text) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tertulia/base/log.h"
 #include "tertulia/conversation/json_forms.h"
 #include "tertulia/store/episode_store.h"
 
@@ -133,7 +134,14 @@ std::size_t learn_from(EpisodicMemory& episodes, const SessionState& state, cons
     const Result<std::vector<Message>> span = episodes.open_span(key, branch);
     if (!span || span->empty()) continue;
     const Result<std::size_t> learned = learn(key, *span, rules.mask_personal_data);
-    if (learned) facts += *learned;
+    if (learned) {
+      facts += *learned;
+      continue;
+    }
+    // The session closes all the same, and is not looked at for facts again: its episode has what was said.
+    Log().component("memory").warn(
+        "facts of a conversation were not learned",
+        {{"session", key.session}, {"branch", branch.id}, {"reason", learned.error().message()}});
   }
   return facts;
 }

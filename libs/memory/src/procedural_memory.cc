@@ -7,6 +7,7 @@
 #include <re2/re2.h>
 
 #include "tertulia/base/json.h"
+#include "tertulia/base/log.h"
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/base/uuid.h"
 
@@ -112,6 +113,9 @@ struct Stored {
   StreamId stream;
 };
 
+// How long an embedder that has failed is left alone.
+constexpr Duration kEmbedAgain = std::chrono::minutes(1);
+
 }  // namespace
 
 std::string text_of(const Procedure& procedure) {
@@ -131,6 +135,8 @@ struct ProceduralMemory::Impl {
     // The session's revision that it was read at.
     Revision revision{};
     Set set;
+    // Its embedder has failed: from then on it is asked again.
+    std::optional<Time> again_at{};
   };
 
   Impl(Store& durable, Env& environment, std::shared_ptr<Embedder> vectors)
@@ -214,25 +220,36 @@ struct ProceduralMemory::Impl {
     {
       MutexLock lock(mutex);
       const auto found = known.find(home);
-      if (found != known.end() && found->second.revision == state->session.revision) return found->second.set;
+      const bool there = found != known.end() && found->second.revision == state->session.revision;
+      if (there && (!found->second.again_at || env.clock().now() < *found->second.again_at))
+        return found->second.set;
     }
     TERTULIA_TRY_AS(std::vector<Stored> procedures, read(home));
     auto set = std::make_shared<std::vector<Ready>>();
+    std::optional<Time> again_at;
     for (Stored& stored : procedures) {
       if (!stored.procedure.approved) continue;
       Ready one{.procedure = std::move(stored.procedure), .pattern = nullptr, .vector = {}};
       if (!one.procedure.trigger.empty()) {
         one.pattern = std::make_unique<RE2>(one.procedure.trigger, pattern_options());
       }
-      if (embedder && !one.procedure.description.empty()) {
+      if (embedder && !again_at && !one.procedure.description.empty()) {
         Result<std::vector<Vector>> vectors =
             embed(*embedder, std::vector<std::string>{one.procedure.description});
-        if (vectors) one.vector = std::move(vectors->front());
+        if (vectors) {
+          one.vector = std::move(vectors->front());
+        } else {
+          // Their triggers still find them.
+          again_at = env.clock().now() + kEmbedAgain;
+          Log().component("memory").warn(
+              "procedures are found by their triggers only: the embedder has failed",
+              {{"reason", vectors.error().message()}});
+        }
       }
       set->push_back(std::move(one));
     }
     MutexLock lock(mutex);
-    known[home] = {state->session.revision, set};
+    known[home] = {state->session.revision, set, again_at};
     return Set(set);
   }
 };

@@ -381,5 +381,28 @@ TEST(EraseCrash, APowerCutAtAnyMomentLosesNoConversationAndTheNextCallErases) {
   }
 }
 
+TEST(EncryptedMemory, ShowsNoNamesOfDocuments) {
+  const Path directory = Path(::testing::TempDir()) / ("tertulia-sealed-" + std::to_string(::getpid()));
+  std::filesystem::remove_all(directory);
+  {
+    SqliteOptions options;
+    options.master_key = Secret(std::string(32, 'k'));
+    const std::shared_ptr<Store> store = open_sqlite_store(real_env(), directory, std::move(options)).value();
+    SemanticMemory semantic(*store, real_env(), static_embedder());
+    const CollectionId known = EraseWorld::known();
+    ASSERT_TRUE(semantic
+                    .ingest(known, {.source = "redundancies.md", .bytes = "Thirty people."},
+                            {.kind = WriterKind::kUser, .name = "ada"})
+                    .ok());
+  }
+  std::string all;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(directory)) {
+    if (file.is_regular_file()) all += read_file(real_env().files(), file.path()).value();
+  }
+  EXPECT_EQ(all.find("redundancies"), std::string::npos);
+  EXPECT_GT(all.size(), 1'000U);
+  std::filesystem::remove_all(directory);
+}
+
 }  // namespace erase_test
 }  // namespace tertulia

@@ -4,6 +4,7 @@
 
 #include "tertulia/base/testing/sim_env.h"
 #include "tertulia/base/uuid.h"
+#include "tertulia/memory/procedural_memory.h"
 #include "tertulia/store/memory_store.h"
 
 #include "counting_store.h"
@@ -351,6 +352,40 @@ TEST_F(SemanticMemoryTest, ListsPageByPage) {
     cursor = page.next;
   } while (!cursor.empty());
   EXPECT_EQ(seen, 5U);
+}
+
+// One that fails until it is told not to.
+class FailingEmbedder final : public Embedder {
+ public:
+  const EmbedderInfo& info() const override { return static_embedder()->info(); }
+  void embed(EmbedCall call, Done<std::vector<Vector>> done) override {
+    ++calls;
+    if (failing) return done(Error(ErrorCode::kModelUnavailable, "no embedder"));
+    static_embedder()->embed(std::move(call), std::move(done));
+  }
+  bool failing = true;
+  int calls = 0;
+};
+
+TEST(ProceduralEmbedding, AnEmbedderThatHasFailedIsAskedAgainLater) {
+  SimEnv env(1);
+  const auto store = open_memory_store();
+  const auto embedder = std::make_shared<FailingEmbedder>();
+  const TenantId tenant = TenantId::parse("acme").value();
+  ProceduralMemory procedures(*store, env, embedder);
+  const Procedure refund{.name = "refund",
+                         .description = "Refund a customer",
+                         .steps = {{.instruction = "Ask first."}},
+                         .approved = true};
+  ASSERT_TRUE(procedures.put(tenant, {}, refund, {.kind = WriterKind::kUser, .name = "ada"}));
+  const auto match = [&] { return procedures.match(tenant, {}, "Refund a customer", 0.5); };
+  EXPECT_EQ(match().error().code(), ErrorCode::kModelUnavailable);
+  embedder->failing = false;
+  const int calls = embedder->calls;
+  EXPECT_FALSE(match().value());
+  EXPECT_LE(embedder->calls, calls + 1) << "only what was said is embedded: the procedure's turn comes later";
+  env.sim_clock().advance(std::chrono::minutes(2));
+  EXPECT_TRUE(match().value());
 }
 
 }  // namespace semantic_memory_test

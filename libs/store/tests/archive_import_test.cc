@@ -146,6 +146,27 @@ TEST_F(Import, AChatGptExportBecomesSessionsWithTheCurrentPathAsMain) {
   EXPECT_EQ(answer.origin(), Origin::kImport);
 }
 
+TEST_F(Import, TimesAreReadInEverySpellingThatIsOne) {
+  const std::vector<std::pair<std::string, std::string>> spelled = {
+      {"a", "2024-05-01T10:20:30Z"},      {"b", "2024-05-01T12:20:30+02:00"},
+      {"c", "2024-05-01T12:20:30+0200"},  {"d", "2024-05-01T12:20:30+02"},
+      {"e", "2024-05-01T10:20Z"},         {"f", "2024-05-01T04:50-0530"},
+      {"g", "2024-05-01T10:20:30.000+00"}};
+  std::string chats;
+  for (const auto& [id, time] : spelled) {
+    chats +=
+        (chats.empty() ? "[" : ",") + std::string(R"({"id": ")") + id + R"(", "create_time": ")" + time +
+        R"(", "mapping": {"u": {"parent": null, "message": {"id": "u", "author": {"role": "user"}, "content": {"parts": ["Hi"]}}}}})";
+  }
+  ASSERT_TRUE(import_chatgpt(chats + "]"));
+  const Time whole = load(*store_, key("a")).value().session.created_at;
+  EXPECT_EQ(whole.time_since_epoch(), std::chrono::seconds(1'714'558'830));
+  for (const auto& [id, time] : spelled) {
+    const Time read = load(*store_, key(id)).value().session.created_at;
+    EXPECT_EQ(read, time.find(":30") == std::string::npos ? whole - std::chrono::seconds(30) : whole) << time;
+  }
+}
+
 TEST_F(Import, ToolMessagesArePairedAndWhatWasAddedIsReported) {
   const ImportReport report = import_chatgpt(kChat).value();
   EXPECT_THAT(texts("c-2", "main"), ElementsAre("user: Run it", R"x(assistant: {"input":"print(1)"})x",
@@ -236,6 +257,11 @@ TEST_F(Import, ALayoutWithABadFileChangesNothing) {
   put("/data/sessions/b/branches/x/branch.json", R"({"ForkedFrom": "y", "Messages": []})");
   put("/data/sessions/b/branches/y/branch.json", R"({"ForkedFrom": "x", "Messages": []})");
   EXPECT_EQ(import("/data").error().code(), ErrorCode::kDamaged);
+  EXPECT_TRUE(is_empty());
+  // A folder whose session.json is gone is not passed over.
+  put("/other/sessions/a/session.json", "{}");
+  put("/other/sessions/b/branches/main/branch.json", R"({"Messages": []})");
+  EXPECT_THAT(import("/other").error().message(), HasSubstr("'b' has no session.json"));
   EXPECT_TRUE(is_empty());
 }
 

@@ -98,33 +98,53 @@ std::string joined(std::string_view directory, std::string_view name) {
 }
 
 // Calls `visit(path, entry)` for everything below `path`, in the order of names, directories before what they
-// hold, until it says false. True if all was seen.
+// hold, until it says false.
+struct Walked {
+  // All was seen,
+  bool complete = true;
+  // but for what could not be read.
+  std::size_t unread = 0;
+
+  // Tells the model of it, behind what was found.
+  void tell(std::string& text, std::string_view more, std::string_view unread_words) const {
+    if (complete && unread == 0) return;
+    if (!text.empty() && !text.ends_with('\n')) text += '\n';
+    if (!complete) text += "[there is more; " + std::string(more) + "]\n";
+    if (unread > 0) text += "[" + std::string(unread_words) + ": " + std::to_string(unread) + "]\n";
+  }
+};
 template <class Visit>
-Result<bool> walk(const Files& files, const ToolCall& call, const std::string& path, bool recursive,
-                  const Visit& visit) {
+Result<Walked> walk(const Files& files, const ToolCall& call, const std::string& path, bool recursive,
+                    const Visit& visit) {
   std::vector<std::pair<std::string, std::size_t>> open = {{path, 0}};
   std::size_t visited = 0;
-  bool complete = true;
+  Walked walked;
   while (!open.empty()) {
     const auto [directory, depth] = std::move(open.back());
     open.pop_back();
     TERTULIA_TRY(call.cancel.check());
     const Result<std::vector<DirectoryEntry>> entries = files.root->list(directory, kVisited - visited);
     if (!entries && depth == 0) return entries.error();
-    // What went away meanwhile, or may not be read, is passed over.
-    if (!entries) continue;
+    // What went away meanwhile is passed over, and what may not be read is counted.
+    if (!entries) {
+      if (entries.error().code() != ErrorCode::kNotFound) ++walked.unread;
+      continue;
+    }
     visited += entries->size();
     std::vector<std::pair<std::string, std::size_t>> below;
     for (const DirectoryEntry& entry : *entries) {
       const std::string full = joined(directory, entry.name);
-      if (!visit(full, entry)) return false;
+      if (!visit(full, entry)) {
+        walked.complete = false;
+        return walked;
+      }
       if (recursive && entry.kind == DirectoryEntry::Kind::kDirectory) below.emplace_back(full, depth + 1);
     }
-    if (visited >= kVisited) return false;
-    if (depth + 1 > kDepth && !below.empty()) complete = false;
+    walked.complete = walked.complete && visited < kVisited && (depth + 1 <= kDepth || below.empty());
+    if (visited >= kVisited) return walked;
     if (depth < kDepth) open.insert(open.end(), below.rbegin(), below.rend());
   }
-  return complete;
+  return walked;
 }
 
 Result<ToolOutput> list_files(const Files& files, const ToolCall& call, const std::string& path,
@@ -132,7 +152,7 @@ Result<ToolOutput> list_files(const Files& files, const ToolCall& call, const st
   using Kind = DirectoryEntry::Kind;
   std::string text;
   std::size_t count = 0;
-  TERTULIA_TRY_AS(const bool complete, walk(files, call, path, recursive,
+  TERTULIA_TRY_AS(const Walked walked, walk(files, call, path, recursive,
                                             [&](const std::string& full, const DirectoryEntry& entry) {
                                               if (++count > files.options.entries) return false;
                                               text += printable(full);
@@ -149,16 +169,19 @@ Result<ToolOutput> list_files(const Files& files, const ToolCall& call, const st
                                               text += "\n";
                                               return true;
                                             }));
-  if (!complete) text += "[there is more; list a directory below]\n";
   if (text.empty()) text = "The directory is empty.";
+  walked.tell(text, "list a directory below", "directories that could not be read");
   return ToolOutput{.text = std::move(text)};
 }
 
 // Adds the lines of one file that match. False if there are enough.
 bool add_matches(const Files& files, const re2::RE2& pattern, const std::string& path, std::string& text,
-                 std::size_t& count) {
+                 std::size_t& count, std::size_t& unread) {
   const Result<std::string> content = read_text(files, path);
-  if (!content) return true;
+  if (!content) {
+    ++unread;
+    return true;
+  }
   std::size_t number = 0;
   for (std::string_view rest = *content; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -195,19 +218,22 @@ Result<ToolOutput> search_files(const Files& files, const SearchFiles& what, con
                  "the pattern is no regular expression: " + printable(pattern.error(), 200));
   std::string text;
   std::size_t count = 0;
+  std::size_t unread = 0;
   std::optional<Error> cancelled;
-  TERTULIA_TRY_AS(const bool complete, walk(files, call, what.path.value_or(""), true,
-                                            [&](const std::string& full, const DirectoryEntry& entry) {
-                                              if (entry.kind != DirectoryEntry::Kind::kFile) return true;
-                                              if (const Result<void> wanted = call.cancel.check(); !wanted) {
-                                                cancelled = wanted.error();
-                                                return false;
-                                              }
-                                              return add_matches(files, pattern, full, text, count);
-                                            }));
+  TERTULIA_TRY_AS(Walked walked, walk(files, call, what.path.value_or(""), true,
+                                      [&](const std::string& full, const DirectoryEntry& entry) {
+                                        if (entry.kind != DirectoryEntry::Kind::kFile) return true;
+                                        if (const Result<void> wanted = call.cancel.check(); !wanted) {
+                                          cancelled = wanted.error();
+                                          return false;
+                                        }
+                                        return add_matches(files, pattern, full, text, count, unread);
+                                      }));
   if (cancelled) return *cancelled;
-  if (!complete) text += "[there is more; search a directory below, or for something rarer]\n";
+  walked.unread += unread;
   if (text.empty()) text = "Nothing matches.";
+  walked.tell(text, "search a directory below, or for something rarer",
+              "not searched, because they are too large, no text, or not to be read");
   return ToolOutput{.text = std::move(text)};
 }
 

@@ -73,6 +73,24 @@ TEST(McpToolList, OnlyTheToolsThatAreAllowedAreSeen) {
   EXPECT_EQ(list.tools[0].definition.name, "s__b");
 }
 
+TEST(McpToolList, AWantedToolThatIsNotThereAndADescriptionThatIsCutAreTold) {
+  JsonArray tools{JsonObject{{"name", "a"}, {"description", std::string(100'000, 'x')}}};
+  const McpToolList list =
+      read_tool_list({.name = "s", .tools = std::vector<std::string>{"a", "typo"}}, tools);
+  ASSERT_THAT(list.tools, SizeIs(1));
+  ASSERT_THAT(list.warnings, SizeIs(testing::Ge(2)));
+  EXPECT_THAT(list.warnings, testing::Contains(testing::HasSubstr("100000 bytes")));
+  EXPECT_THAT(list.warnings, testing::Contains(testing::HasSubstr("\"typo\" is wanted")));
+}
+
+TEST(McpContent, WhatIsNoBase64IsTold) {
+  const auto contents =
+      contents_of(json(R"({"contents":[{"uri":"x","blob":"!!"},{"uri":"y","blob":"AAEC"}]})"));
+  ASSERT_THAT(contents, SizeIs(2));
+  EXPECT_THAT(contents[0].bytes, testing::HasSubstr("no base64"));
+  EXPECT_EQ(contents[1].bytes.size(), 3U);
+}
+
 TEST(McpContent, EveryKindBecomesTextOrAnAsset) {
   const ToolOutput output = output_of_result(json(R"({"content":[
       {"type":"text","text":"hello"},

@@ -140,7 +140,14 @@ Result<Node> HandoffBuilder::node_of(const Member& member) const {
     if (turns < alone) {
       context.set_state(std::string(kTurnsAlone), turns + 1);
       context.send(std::string(kNobody), context.node());
-    } else if (alone == 0) {
+    } else if (alone > 0) {
+      Event event;
+      event.kind = EventKind::kWarning;
+      event.name = "turns_used_up";
+      event.text = "'" + context.node() + "' has handed over to nobody in its " + std::to_string(alone) +
+                   " turns of its own: what it said last is the end";
+      context.tell(std::move(event));
+    } else {
       context.request_info(JsonObject{{"kind", "user"}, {"from", context.node()}, {"text", outcome.text}});
     }
     return {};

@@ -458,6 +458,15 @@ Result<void> RunMachine::open_fork(Checkpoint checkpoint) {
 
 // The answers that came with the call, as if each had been given by itself.
 Result<void> RunMachine::note_answers() {
+  for (const auto& [id, answer] : plan_.options.answers) {
+    const bool asked =
+        std::ranges::any_of(head_.state.requests, [&](const InfoRequest& one) { return one.id == id; });
+    // It may have been taken up before a crash, or by somebody who was quicker.
+    if (!asked)
+      after_.push_back(
+          event_of(EventKind::kWarning, "answer_ignored",
+                   "the answer to '" + id + "' is not taken: the run does not ask for it (any more)"));
+  }
   for (const InfoRequest& request : head_.state.requests) {
     const auto answer = plan_.options.answers.find(request.id);
     if (answer == plan_.options.answers.end()) continue;

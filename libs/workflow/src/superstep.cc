@@ -386,7 +386,13 @@ void RunMachine::end_cancelled() {
   commit.state.done.clear();
   if (!said.empty()) {
     Result<Turn> turn = Turn::from_messages(TurnId(parts_->uuids.make()), std::move(said));
-    if (turn) commit.turn = *std::move(turn);
+    if (turn) {
+      commit.turn = *std::move(turn);
+    } else {
+      // Such as calls of tools whose results the cancel has cut off: nothing of it can stand in a history.
+      tell(EventKind::kWarning, "words_dropped",
+           "what was said until the cancel cannot be kept: " + turn.error().message());
+    }
   }
   if (auto refreshed = refresh_session(); !refreshed) return finish(std::move(refreshed).error());
   submit(std::move(commit));

@@ -259,8 +259,12 @@ TEST_F(BuildersTest, AnApprovalInADeskIsUsedOnceAndNotAskedForAgain) {
   const WorkflowOutcome first = run.result().value();
   ASSERT_EQ(first.status, WorkflowStatus::kWaiting);
   restart();
-  auto more = workflows->resume(build(), key, first.run, {.answers = {{first.requests.at(0).id, "No."}}});
-  EXPECT_THAT(names_of(more), Not(Contains(HasSubstr("permission_asked"))));
+  auto more =
+      workflows->resume(build(), key, first.run,
+                        {.answers = {{first.requests.at(0).id, "No."}, {"9.a.0", "Nobody asks this."}}});
+  const std::vector<std::string> told = names_of(more);
+  EXPECT_THAT(told, Not(Contains(HasSubstr("permission_asked"))));
+  EXPECT_THAT(told, Contains(HasSubstr("answer_ignored")));
   EXPECT_EQ(more.result().value().text(), "Bye.");
   EXPECT_EQ(paid, 1);
 }

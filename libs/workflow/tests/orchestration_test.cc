@@ -64,9 +64,16 @@ TEST_F(OrchestrationTest, AnAutonomousDeskGoesOnByItselfUpToItsLimit) {
   const auto alone = saying("alone", {"One.", "Two.", "Three."});
   const Workflow workflow =
       HandoffBuilder("desk").add(alone).add(saying("other", {})).autonomous(2).build().value();
-  const WorkflowOutcome outcome = workflows->run(workflow, "Go.", {.session = "s"}).result().value();
+  auto run = workflows->run(workflow, "Go.", {.session = "s"});
+  std::vector<std::string> warnings;
+  for (const Event& event : run) {
+    if (event.kind == EventKind::kWarning) warnings.push_back(event.name);
+  }
+  const WorkflowOutcome outcome = run.result().value();
   EXPECT_EQ(outcome.status, WorkflowStatus::kCompleted);
   EXPECT_THAT(outputs_of(outcome), ElementsAre("alone: One.", "alone: Two.", "alone: Three."));
+  // That is no end that anybody has decided.
+  EXPECT_THAT(warnings, ElementsAre("turns_used_up"));
 }
 
 TEST_F(OrchestrationTest, AHandoffEndsWhenItIsSaidToBeOver) {

@@ -15,7 +15,7 @@ import {
   type TurnStream,
 } from '../../shared/client.ts';
 import { saidOf } from '../../shared/blocks.ts';
-import { applyEvent, newTurn, type LiveTurn } from '../../shared/turn_state.ts';
+import { applyEvent, finishWords, newTurn, type LiveTurn } from '../../shared/turn_state.ts';
 import { chosenModel } from './models.ts';
 import { asking, noteFailure, reachable, server } from './server.ts';
 import { noteSession } from './session_list.ts';
@@ -64,6 +64,10 @@ export class Conversation {
   // A stream was cut and is being looked for again.
   readonly reconnecting = signal(false);
   readonly busy = computed(() => this.running() !== undefined);
+  // The key of the exchange whose message is being edited.
+  readonly edited = signal<number | undefined>(undefined);
+  // What was told beside the answers that this page has seen come, by turn.
+  readonly told = new Map<string, readonly string[]>();
   private readonly messages = new Map<number, Message>();
   private readonly loading = new Set<number>();
   private readonly left = new AbortController();
@@ -215,6 +219,24 @@ export class Conversation {
     await this.follow(fresh, server.resume(this.id, { branch: this.branch, ...(chosen && { model: chosen }) }, this.streamOptions(fresh)));
   }
 
+  // Takes back a message that has no answer. What tools did for it stays in the history.
+  async discard({ key, turn, problem }: Exchange): Promise<void> {
+    const begun = turn.turn ?? problem?.facts['turn'];
+    const { interrupted } = begun === undefined ? { interrupted: [] } : await asking(server.turns(this.id));
+    if (interrupted.some((left) => left.turn === begun)) {
+      await asking(server.resume(this.id, { branch: this.branch, on_interrupted: 'discard' }).finished());
+      await this.refresh();
+    }
+    this.dismiss(key);
+    tellOtherTabs({ session: this.id });
+  }
+
+  // Says it in other words: what it was goes, and its files go with the new one.
+  async sayInstead(exchange: Exchange, said: string): Promise<void> {
+    await this.discard(exchange);
+    await this.send(said, exchange.files, 'reject', exchange.model);
+  }
+
   async cancel(): Promise<void> {
     const turn = this.running()?.turn.turn;
     if (turn) await asking(server.cancel(this.id, turn));
@@ -256,11 +278,12 @@ export class Conversation {
     if (known && !known.said && known.files.length === 0) this.change(known.key, begunWith(going));
   }
 
-  private showParked(left: Going): void {
+  private showParked(left: TurnsInProgress['interrupted'][number]): void {
     const { turn } = left;
     const { said, files } = begunWith(left);
     const exchange = this.begin(said, files, false, turn);
-    const problem = new TertuliaError('turn_interrupted', 'This answer was interrupted before it was complete.', 0, { turn });
+    const { code, message } = left.cause ?? { code: 'turn_interrupted', message: 'This answer was interrupted before it was complete.' };
+    const problem = new TertuliaError(code, message, 0, { turn });
     this.change(exchange.key, { problem });
   }
 
@@ -307,6 +330,8 @@ export class Conversation {
       }
       clearTimeout(drawing);
       draw();
+      const cut = finishWords(stream.outcome?.finish);
+      if (turn.turn) this.told.set(turn.turn, [...turn.warnings, ...(cut ? [cut] : [])]);
       await this.settle(exchange.key);
     } catch (problem) {
       clearTimeout(drawing);

@@ -47,6 +47,8 @@ class MiniLmEmbedder final : public Embedder {
  private:
   static std::vector<std::uint32_t> ids_of(std::string_view text) {
     const WordPieces& pieces = StaticTable::get().pieces();
+    // The model was made for so many pieces: of a longer text (chunks of documents have up to 512 tokens) the
+    // vector is that of its beginning, and the rest is found by its words. EmbedderInfo::max_tokens says so.
     std::vector<std::uint32_t> ids = pieces.encode(text, MiniLm::kMaxTokens - 2);
     ids.insert(ids.begin(), pieces.begin());
     ids.push_back(pieces.end());

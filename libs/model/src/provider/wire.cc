@@ -162,6 +162,12 @@ class WireBuilder {
       add_text(target, in_place_of(part, "Where it is kept is not known here."));
       return {};
     }
+    if (part.call_id.empty() && request_.refused_addresses &&
+        request_.refused_addresses->contains(part.text)) {
+      add_text(target,
+               in_place_of(part, "It was left out: its address does not lead to the public internet."));
+      return {};
+    }
     if (!takes) {
       add_text(target, in_place_of(part, image ? "This model takes no images, so it cannot be seen."
                                                : "This model takes no such files, so it cannot be read."));

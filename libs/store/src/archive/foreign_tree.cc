@@ -98,7 +98,7 @@ std::optional<Time> parse_iso(std::string_view text) {
   if (!date.ok()) return std::nullopt;
   Time time =
       chrono::sys_days(date) + chrono::hours(hour) + chrono::minutes(minute) + chrono::seconds(second);
-  std::size_t at = 19;
+  std::size_t at = text.size() > 16 && text[16] == ':' ? 19 : 16;
   if (at < text.size() && text[at] == '.') {
     std::int64_t unit = 100'000;
     for (++at; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, unit /= 10) {
@@ -106,9 +106,13 @@ std::optional<Time> parse_iso(std::string_view text) {
     }
   }
   if (at < text.size() && (text[at] == '+' || text[at] == '-')) {
+    // "+02:00", "+0200" and "+02".
     const int hours = number(at + 1, 2);
-    const int minutes = std::max(0, number(at + 4, 2));
-    const Duration shift = chrono::hours(std::max(0, hours)) + chrono::minutes(minutes);
+    const bool colon = at + 3 < text.size() && text[at + 3] == ':';
+    const bool whole = at + 3 >= text.size();
+    const int minutes = whole ? 0 : number(at + (colon ? 4 : 3), 2);
+    if (hours < 0 || minutes < 0 || hours > 23 || minutes > 59) return std::nullopt;
+    const Duration shift = chrono::hours(hours) + chrono::minutes(minutes);
     time = text[at] == '+' ? time - shift : time + shift;
   }
   return time;

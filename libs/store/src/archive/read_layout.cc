@@ -291,10 +291,20 @@ class SessionFolder {
 }  // namespace
 
 Result<void> read_layout(FileSystem& files, const Path& path, const ForeignVisit& visit) {
-  const Path folder = files.info(path / "sessions") ? path / "sessions" : path;
+  const bool listed = files.info(path / "sessions").ok();
+  const Path folder = listed ? path / "sessions" : path;
   TERTULIA_TRY_AS(const std::vector<std::string> names, files.list(folder));
   for (const std::string& name : names) {
-    if (!files.info(folder / name / "session.json")) continue;
+    if (!files.info(folder / name / "session.json")) {
+      // Beside sessions there may be anything; among them there is nothing else.
+      const Result<FileInfo> there = files.info(folder / name);
+      if (!listed || !there || !there->is_directory) continue;
+      if (!visit(name,
+                 Error(ErrorCode::kForeignData,
+                       "session '" + name + "' has no session.json; put it back, or take the folder out")))
+        return {};
+      continue;
+    }
     if (!visit(name, SessionFolder(files, folder / name).read())) return {};
   }
   return {};

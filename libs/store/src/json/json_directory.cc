@@ -277,8 +277,16 @@ Result<VerifyReport> JsonDirectory::verify() {
       TERTULIA_TRY(files_of(*key)->verify(report));
       continue;
     }
-    // Gone meanwhile, or not readable.
-    if (!files_.info(sessions_ / name)) continue;
+    const auto there = files_.info(sessions_ / name);
+    // Gone meanwhile.
+    if (!there && there.error().code() == ErrorCode::kNotFound) continue;
+    if (!there) {
+      report.problems.push_back({.code = there.error().code(),
+                                 .session = name,
+                                 .record = {},
+                                 .sentence = "it cannot be looked at: " + there.error().message()});
+      continue;
+    }
     report.problems.push_back(
         {.code = ErrorCode::kSessionDamaged,
          .session = name,

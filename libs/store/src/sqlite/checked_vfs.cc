@@ -3,12 +3,14 @@
 #include "checked_vfs.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 #include <string>
 #include <utility>
 
 #include <sqlite3.h>
+#include <sys/mman.h>
 
 #include "env_locks.h"
 #include "log_file.h"
@@ -148,9 +150,23 @@ int lock_in_memory(sqlite3_file* file, int first, int n, int flags) {
     return SQLITE_IOERR_NOMEM;
   }
 }
+// SQLite writes one byte of each page of the index, so that the disk has room for it, and then the mapping.
+// Where blocks of the disk are smaller than pages (ext4 with blocks of 1 KiB) the rest of the page may still
+// have none, and a full disk would end the process with SIGBUS. This asks the kernel to find the room now;
+// one before 5.14 does not know how.
+bool has_room_for(void* begin, std::size_t size) {
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+  return ::madvise(begin, size, MADV_POPULATE_WRITE) == 0 || errno != EFAULT;
+}
 int shm_map(sqlite3_file* file, int region, int size, int extend, void volatile** out) {
   if (self(file).index != nullptr) return map_in_memory(file, region, size, extend, out);
-  return real(file)->pMethods->xShmMap(real(file), region, size, extend, out);
+  const int rc = real(file)->pMethods->xShmMap(real(file), region, size, extend, out);
+  if (rc != SQLITE_OK || *out == nullptr) return rc;
+  if (has_room_for(const_cast<void*>(*out), static_cast<std::size_t>(size))) return rc;
+  *out = nullptr;
+  return SQLITE_FULL;
 }
 // Every snapshot begins with a lock here. What was read ahead for the one before may have been overwritten
 // since by a checkpoint; within a snapshot a page that is read from this file does not change.

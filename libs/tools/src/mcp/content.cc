@@ -153,8 +153,15 @@ std::vector<McpResourceContent> contents_of(const Json& result) {
   for (const Json& value : list_of(result, "contents")) {
     McpResourceContent content{.uri = text_of(value, "uri"), .media_type = text_of(value, "mimeType")};
     content.is_text = member_of(value, "blob") == nullptr;
-    content.bytes = content.is_text ? text_of(value, "text")
-                                    : decode_base64(text_of(value, "blob")).value_or(std::string());
+    std::optional<std::string> blob =
+        content.is_text ? std::optional<std::string>() : decode_base64(text_of(value, "blob"));
+    if (!content.is_text && !blob) {
+      // Whoever reads it is told, instead of shown nothing.
+      content.is_text = true;
+      content.bytes = "[what the server sent is no base64 and was left out]";
+    } else {
+      content.bytes = content.is_text ? text_of(value, "text") : *std::move(blob);
+    }
     all.push_back(std::move(content));
   }
   return all;

@@ -66,7 +66,12 @@ McpToolInfo info_of(const Json& tool, const McpConfig& config, std::vector<std::
                    .tool_class = class_of(tool, config)};
   std::string& about = info.definition.description;
   if (about.empty()) about = text_of(tool, "title");
-  about = std::string(utf8_prefix(about, kDescriptionBytes));
+  if (about.size() > kDescriptionBytes) {
+    warnings.push_back("tool " + in_quotes(info.name) + ": its description has " +
+                       std::to_string(about.size()) + " bytes; the model is shown the first " +
+                       std::to_string(kDescriptionBytes));
+    about = std::string(utf8_prefix(about, kDescriptionBytes));
+  }
   if (const Json* schema = member_of(tool, "inputSchema")) info.definition.parameters = JsonText::of(*schema);
   if (const Json* schema = member_of(tool, "outputSchema")) {
     if (JsonSchema::compile(*schema)) {
@@ -97,6 +102,7 @@ std::vector<std::string> scoped_names(std::string_view server, const std::vector
 McpToolList read_tool_list(const McpConfig& config, const JsonArray& tools) {
   McpToolList list;
   std::set<std::string> seen;
+  std::set<std::string> told;
   std::vector<std::string> names;
   for (const Json& tool : tools) {
     const std::string name = text_of(tool, "name");
@@ -106,12 +112,18 @@ McpToolList read_tool_list(const McpConfig& config, const JsonArray& tools) {
       continue;
     } else if (needs_tasks(tool)) {
       list.warnings.push_back("tool " + in_quotes(name) + " was left out: it can only be called as a task");
+      told.insert(name);
     } else if (!seen.insert(name).second) {
       list.warnings.push_back("tool " + in_quotes(name) + " is listed twice: the first one is used");
     } else {
       list.tools.push_back(info_of(tool, config, list.warnings));
       names.push_back(name);
     }
+  }
+  for (const std::string& wanted : config.tools.value_or(std::vector<std::string>())) {
+    if (!seen.contains(wanted) && !told.contains(wanted))
+      list.warnings.push_back("tool " + in_quotes(wanted) +
+                              " is wanted, and the server has none of that name");
   }
   const std::vector<std::string> scoped = scoped_names(config.name, names);
   std::set<std::string> taken;

@@ -33,6 +33,8 @@
 
 namespace tertulia {
 
+class AddressJudge;
+
 struct EngineOptions {
   // Null: nothing is durable, and runs by session id are refused.
   std::shared_ptr<Store> store{};
@@ -48,6 +50,8 @@ struct EngineOptions {
   // How long a tool is waited for that does not heed its cancel when the engine ends. Then its thread is left
   // alone; `env` must outlive it. Default: 5 s.
   Duration grace = std::chrono::seconds(5);
+  // Judges the addresses of images and files in messages. Default: null, only what is in the public internet.
+  std::shared_ptr<AddressJudge> addresses{};
   // Turns that a crash left are finished when an agent is added that began them. Default: yes.
   bool recover = true;
 };
@@ -75,6 +79,11 @@ struct InterruptedTurn {
   TurnId turn;
   AgentId agent;
   Time started_at{};
+  // What it began with, which is in no history yet.
+  std::vector<Message> input{};
+  // Why it waits: the code and the sentence of the error that it failed with. Empty: its process ended.
+  std::string code{};
+  std::string reason{};
 };
 
 class McpQuestions;
@@ -114,6 +123,8 @@ class Engine {
 
   // Turns that are begun and not running, in any session. Reads the store.
   Result<std::vector<InterruptedTurn>> interrupted();
+  // Those of one session.
+  Result<std::vector<InterruptedTurn>> interrupted(const SessionKey& key);
   // Calls whose outcome a crash or a timeout has hidden: for a person to look at. The latest first. Sessions
   // of which not everything can be read are told in `damaged`; without a place for them they are an error,
   // kSessionDamaged.

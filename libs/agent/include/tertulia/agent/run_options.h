@@ -34,6 +34,8 @@ enum class OnInterrupted : std::uint8_t {
   kFinish,   // it is finished first; while its model fails, this message is refused
   kAbandon,  // it is closed: its open calls get results that say so, what was said is kept, marked
              // interrupted
+  kDiscard,  // its message is taken back, as if it had never been sent, if no answer was begun and no tool
+             // was called; else as kAbandon. Without a message, this is all that a run does
 };
 std::string_view name_of(OnInterrupted on_interrupted);
 

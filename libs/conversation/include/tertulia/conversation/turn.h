@@ -46,6 +46,10 @@ class TurnDraft {
   Result<void> add(Message message);
   void add(const ToolGroup& group);
 
+  // Another form of the last message of the role `user`: what it says is the same, and more is known of it.
+  // Nothing if there is none, or it is not the same message.
+  void annotate_input(Message message);
+
   std::span<const Message> messages() const { return messages_; }
 
  private:

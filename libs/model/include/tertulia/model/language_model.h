@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,8 @@ struct ModelRequest {
   ModelOptions options;
   // Null: none are needed.
   std::shared_ptr<const Assets> assets;
+  // Addresses in the view that no provider may be sent to; what is there is named in its place. Null: none.
+  std::shared_ptr<const std::set<std::string, std::less<>>> refused_addresses;
   // The thread that the provider keeps (a previous response, a conversation); `view` then holds only what it
   // has not been given. Empty: the view is everything. kUnsupportedParameter from models that keep none.
   std::string service_thread;

@@ -12,8 +12,9 @@
 // Encryption
 //   With a master key, messages, states, metadata and record payloads are encrypted with a key of their
 //   tenant (XChaCha20-Poly1305). Readable stay: the names of tenants, owners, sessions, branches and of
-//   records with their scopes and keys, times, revisions, counts and sizes. There is no text index then. A
-//   backup holds the wrapped keys as well.
+//   records with their scopes and keys (ids, Idempotency-Keys, names of procedures; of documents only a hash,
+//   which tells who knows a name whether it is there), times, revisions, counts and sizes. There is no text
+//   index then. A backup holds the wrapped keys as well.
 #pragma once
 
 #include <cstddef>
