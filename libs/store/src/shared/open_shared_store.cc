@@ -271,6 +271,8 @@ bool OpenSharedStore::settle_in(Place place) {
     MutexLock lock(mutex_);
     kind_ = place.kind;
     channel_ = place.channel;
+    // Nobody waits for anything here any more.
+    if (closing_ && channel_) channel_->close();
     lost_.reset();
   }
   if (here) {
