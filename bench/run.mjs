@@ -1,4 +1,4 @@
-// run.mjs [GROUP…] [--json] [--locomo FILE] [--large]: runs the benchmark programs and shows each figure beside its goal.
+// run.mjs [GROUP…] [--json] [--locomo FILE] [--large] [--dialogues FILE]: runs the benchmark programs and shows each figure beside its goal.
 //
 // A program prints one JSON line a figure: {"figure":…,"value":…,"unit":…,"goal":…,"against":…}. A goal is ">= 10" or
 // "<= 1.2", or empty where a number is only shown. Exit code 1 if a goal was missed.
@@ -26,16 +26,18 @@ const groups = {
 };
 
 const words = process.argv.slice(2);
-// What only the group `memory` understands is handed on to it.
-const file = words.indexOf('--locomo');
-if (file >= 0) groups.memory[0].push(...words.splice(file, 2).map((word, i) => (i === 1 ? resolve(word) : word)));
+// What only one group understands is handed on to it.
+for (const [group, option] of [['memory', '--locomo'], ['conversation', '--dialogues']]) {
+  const file = words.indexOf(option);
+  if (file >= 0) groups[group][0].push(...words.splice(file, 2).map((word, i) => (i === 1 ? resolve(word) : word)));
+}
 const large = words.indexOf('--large');
 if (large >= 0) groups.memory[0].push(...words.splice(large, 1));
 const json = words.includes('--json');
 const wanted = words.filter((word) => !word.startsWith('--'));
 const unknown = [...wanted.filter((word) => !(word in groups)), ...words.filter((word) => word.startsWith('--') && word !== '--json')];
 if (unknown.length > 0) {
-  console.error(`usage: scripts/bench [${Object.keys(groups).join('|')}]… [--json] [--locomo FILE] [--large]    (unknown: ${unknown.join(' ')})`);
+  console.error(`usage: scripts/bench [${Object.keys(groups).join('|')}]… [--json] [--locomo FILE] [--large] [--dialogues FILE]    (unknown: ${unknown.join(' ')})`);
   process.exit(2);
 }
 

@@ -35,7 +35,7 @@ const property = (test, name) => test.properties?.find((one) => one.name === nam
 function key_of(test) {
   const used = (test.command ?? []).filter((word) => word.startsWith(join(build, 'bin')) && existsSync(word) && statSync(word).isFile());
   const whole = used.length === 0 || (property(test, 'LABELS') ?? []).includes('whole-tree');
-  const facts = [test.command, property(test, 'ENVIRONMENT'), process.env.TERTULIA_FULL, process.env.TERTULIA_LONG, existsSync('../shared/data'), surroundings];
+  const facts = [test.command, property(test, 'ENVIRONMENT'), process.env.TERTULIA_FULL, process.env.TERTULIA_LONG, surroundings];
   return sha(JSON.stringify([...facts, ...used.map(hash_of_program), whole ? tree : '']));
 }
 

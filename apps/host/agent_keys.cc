@@ -105,9 +105,9 @@ class Keys {
 };
 
 void add_character(Keys& keys) {
-  keys.text("name", &AgentSpec::name, "How it is called for people. Not given: as its table.");
-  keys.text("persona", &AgentSpec::persona, "Who it is; stands before the system prompt.");
-  keys.text("system_prompt", &AgentSpec::system_prompt, "What it is told before every conversation.");
+  keys.text("name", &AgentSpec::name, "Its name for people. Default: the name of its table.");
+  keys.text("persona", &AgentSpec::persona, "Who it is; comes before the system prompt.");
+  keys.text("system_prompt", &AgentSpec::system_prompt, "Its instructions for every conversation.");
   keys.text("model", &AgentSpec::model,
             "A name of [models], or a provider and a model. Not given: as [model] says.");
   keys.add(
@@ -118,11 +118,11 @@ void add_character(Keys& keys) {
         plan.spec.tools = std::get<std::vector<std::string>>(value);
       });
   const auto names = names_up_to(OnReturn::kReject);
-  keys.add(
-      Setting::choice("on_return", names[0], names, "When somebody comes back to a session that has ended."),
-      [names](AgentPlan& plan, const SettingValue& value) {
-        plan.spec.on_return = named<OnReturn>(names, value);
-      });
+  keys.add(Setting::choice("on_return", names[0], names,
+                           "What happens when somebody returns to a session that has ended."),
+           [names](AgentPlan& plan, const SettingValue& value) {
+             plan.spec.on_return = named<OnReturn>(names, value);
+           });
 }
 
 void add_permissions(Keys& keys) {
@@ -135,7 +135,7 @@ void add_permissions(Keys& keys) {
   keys.choice(kPart, "permissions.unsafe", &PermissionPolicy::unsafe, usual.unsafe, kPermissions,
               "All other tools.");
   keys.add(Setting::boolean("permissions.unattended", usual.unattended,
-                            "Nobody is there to be asked: what would be asked about is denied."),
+                            "Nobody is there to ask: calls that would ask are denied."),
            [](AgentPlan& plan, const SettingValue& value) {
              plan.permissions.unattended = std::get<bool>(value);
            });
@@ -157,13 +157,13 @@ void add_limits(Keys& keys) {
   keys.number(kPart, "limits.max_consecutive_errors", &AgentLimits::max_consecutive_errors, 1, 10'000,
               "Tool errors one after the other.");
   keys.number(kPart, "limits.parallel_tools", &AgentLimits::parallel_tools, 1, 1'000,
-              "Tools that run at a time in a turn.");
+              "Tools that run at the same time in a turn.");
   keys.duration("limits.tool_timeout", &AgentLimits::tool_timeout, "Of one tool call.");
   keys.duration("limits.turn_timeout", &AgentLimits::turn_timeout, "Of a turn.");
   keys.duration("limits.stream_idle_timeout", &AgentLimits::stream_idle_timeout,
-                "The longest silence of a model that speaks.");
+                "The longest silence of a model while it answers.");
   keys.size("limits.tool_result_bytes", &AgentLimits::tool_result_bytes,
-            "What the model is shown of a tool's result.");
+            "How much of a tool's result the model is shown.");
   keys.size("limits.message_bytes", &AgentLimits::message_bytes, "Of one message.");
   keys.number(kPart, "limits.queue", &AgentLimits::queue, 0, 1'000'000,
               "Messages that may wait for a busy branch.");
@@ -174,7 +174,7 @@ void add_limits(Keys& keys) {
 void add_memory(Keys& keys) {
   constexpr auto kPart = &AgentSpec::memory;
   keys.number(kPart, "memory.max_working_memory_tokens", &MemoryConfig::max_working_memory_tokens, 1, kMany,
-              "What one model call may hold, answer included.");
+              "Everything in one model call, answer included.");
   keys.number(kPart, "memory.output_reserve", &MemoryConfig::output_reserve, 0, kMany,
               "Tokens kept free for the answer.");
   keys.memory_choice("memory.pruning", &MemoryConfig::pruning, Pruning::kStepped,
@@ -184,10 +184,10 @@ void add_memory(Keys& keys) {
   keys.number(kPart, "memory.min_history_messages", &MemoryConfig::min_history_messages, 0, 1'000'000,
               "The newest messages that stay even over the budget.");
   keys.memory_choice("memory.context_placement", &MemoryConfig::context_placement,
-                     ContextPlacement::kBeforeUser, "Where what was recalled stands.");
+                     ContextPlacement::kBeforeUser, "Where recalled texts are placed.");
   keys.add(Setting::duration("memory.retrieval_timeout", MemoryConfig{}.retrieval_timeout,
                              std::chrono::milliseconds(1), std::chrono::hours(1),
-                             "How long a turn waits for what is recalled."),
+                             "How long a turn waits for recalled texts."),
            [](AgentPlan& plan, const SettingValue& value) {
              plan.spec.memory.retrieval_timeout = Duration(std::get<std::int64_t>(value));
            });
@@ -202,20 +202,21 @@ void add_memory(Keys& keys) {
               "Days for which they are kept at all.");
   keys.flag("memory.episodic_pii_detection", &MemoryConfig::episodic_pii_detection,
             "Masks personal data in what is kept and in what is quoted of them.");
-  keys.flag("memory.semantic_enabled", &MemoryConfig::semantic_enabled, "Looks knowledge up.");
+  keys.flag("memory.semantic_enabled", &MemoryConfig::semantic_enabled, "Recalls knowledge.");
   keys.number(kPart, "memory.semantic_top_k", &MemoryConfig::semantic_top_k, 0, 1'000,
               "How many pieces of it.");
-  keys.fraction("memory.semantic_min_score", &MemoryConfig::semantic_min_score, "How near a piece must be.");
+  keys.fraction("memory.semantic_min_score", &MemoryConfig::semantic_min_score, "How well a piece must fit.");
   keys.number(kPart, "memory.semantic_max_tokens", &MemoryConfig::semantic_max_tokens, 0, kMany,
               "How much of it in all.");
   keys.flag("memory.semantic_hybrid", &MemoryConfig::semantic_hybrid, "By words as well as by meaning.");
   keys.flag("memory.semantic_rerank", &MemoryConfig::semantic_rerank,
-            "Orders what meaning has found by words as well.");
+            "Orders what meaning has found by words, too.");
   keys.flag("memory.semantic_learning", &MemoryConfig::semantic_learning,
-            "Remembers what users say of themselves when a session ends.");
-  keys.add(Setting::boolean("memory.recall_user", true, "What is known of the user, whoever was told."),
+            "Remembers what users said about themselves when a session ends.");
+  keys.add(Setting::boolean("memory.recall_user", true,
+                            "Recalls what is known about the user, whichever agent learned it."),
            [](AgentPlan& plan, const SettingValue& value) { plan.knowledge.user = std::get<bool>(value); });
-  keys.add(Setting::boolean("memory.recall_agent", true, "What it knows, and what it alone was told."),
+  keys.add(Setting::boolean("memory.recall_agent", true, "Recalls what it knows, and what only it was told."),
            [](AgentPlan& plan, const SettingValue& value) { plan.knowledge.agent = std::get<bool>(value); });
   keys.add(Setting::strings("memory.shared", {}, "Shared collections that it may look into, by name."),
            [](AgentPlan& plan, const SettingValue& value) {
@@ -236,7 +237,7 @@ void add_middleware(Keys& keys) {
                plan.middleware.*member = static_cast<std::uint32_t>(std::get<std::int64_t>(value));
              });
   };
-  keys.add(Setting::boolean("middleware.plan", false, "It keeps a plan of its own for each branch."),
+  keys.add(Setting::boolean("middleware.plan", false, "Keeps a plan for each branch."),
            [](AgentPlan& plan, const SettingValue& value) { plan.middleware.plan = std::get<bool>(value); });
   number("middleware.retries", 20, "How often a failed call of a harmless tool is tried again; 0 for never.",
          &MiddlewarePlan::retries);
@@ -256,7 +257,7 @@ void add_middleware(Keys& keys) {
            [](AgentPlan& plan, const SettingValue& value) {
              plan.middleware.redact_patterns = std::get<std::vector<std::string>>(value);
            });
-  keys.add(Setting::boolean("middleware.log", false, "A record in the log for each call and turn."),
+  keys.add(Setting::boolean("middleware.log", false, "Logs each call and turn."),
            [](AgentPlan& plan, const SettingValue& value) { plan.middleware.log = std::get<bool>(value); });
 }
 
@@ -290,9 +291,9 @@ void add_spending(Keys& keys) {
   money("session_cents", "Money of a session.", [](LimitOptions& limits, double most) {
     if (most > 0) limits.session.money = most;
   });
-  money("input_cents", "What a million tokens cost that the model reads.",
+  money("input_cents", "The price of a million input tokens.",
         [](LimitOptions& limits, double price) { limits.input_price = price; });
-  money("output_cents", "And that it writes.",
+  money("output_cents", "The price of a million output tokens.",
         [](LimitOptions& limits, double price) { limits.output_price = price; });
 }
 

@@ -12,21 +12,21 @@ void add_tool_settings(Settings& settings) {
   settings.add(
       Setting::path("tools.files.root", "",
                     "The directory that the tools of `files` see. Needed by agents that have them."));
-  settings.add(Setting::boolean("tools.files.read_only", false, "There is no tool that writes files."));
+  settings.add(Setting::boolean("tools.files.read_only", false, "Leaves out the tool that writes files."));
   settings.add(Setting::strings(
       "tools.fetch.allow", {"*"},
       "Hosts that `fetch` and `post` may reach: \"example.com\", \"*.example.com\", \"*\"."));
-  settings.add(Setting::strings("tools.fetch.deny", {}, "Hosts that they may not reach. Wins."));
+  settings.add(Setting::strings("tools.fetch.deny", {}, "Hosts that they may not reach; overrides `allow`."));
   settings.add(
       Setting::strings("tools.fetch.allow_networks", {},
                        "Networks that may be reached although they are not public: \"10.1.0.0/16\"."));
   settings.add(Setting::path("tools.process.root", "",
                              "The directory in which programs run. Needed by agents that have `process`."));
   settings.add(Setting::strings("tools.process.programs", {}, "What may be run, as absolute paths."));
-  settings.add(Setting::boolean("tools.process.shell", false, "A line may be given to /bin/sh."));
-  settings.add(Setting::boolean("tools.process.network", false, "Programs may use the network."));
+  settings.add(Setting::boolean("tools.process.shell", false, "Allows shell lines, run by /bin/sh."));
+  settings.add(Setting::boolean("tools.process.network", false, "Lets programs use the network."));
   settings.add(Setting::duration("tools.process.time", ProcessLimits{}.time, std::chrono::seconds(1),
-                                 std::chrono::hours(24), "How long one may run."));
+                                 std::chrono::hours(24), "How long a program may run."));
   settings.add(Setting::boolean("tools.process.require_confinement", true,
                                 "Agents that have `process` are refused where the system cannot shut "
                                 "programs off; false: programs run there all the same."));
@@ -54,14 +54,13 @@ Settings host_settings(const Environment& environment) {
   Settings settings;
   add_base_settings(settings, environment);
   settings.add(Setting::choice("store.kind", "sqlite", {"sqlite", "json"},
-                               "How conversations are kept in a data directory that is new."));
+                               "The kind of store that a new data directory gets."));
   settings.add(Setting::secret("store.key", "The master key of an encrypted store, 32 bytes or more."));
   settings.add(
       Setting::string("model.name", "offline",
-                      "Who speaks: \"offline\", \"openai/gpt-4o\", \"anthropic/claude-sonnet-4-5\", …"));
-  settings.add(Setting::string(
-      "model.base_url", "",
-      "Where the provider is reached, if not at its own address: for llama.cpp, Ollama, vLLM."));
+                      "The model: \"offline\", \"openai/gpt-4o\", \"anthropic/claude-sonnet-4-5\", …"));
+  settings.add(Setting::string("model.base_url", "",
+                               "The provider's address, if not its usual one: for llama.cpp, Ollama, vLLM."));
   settings.add(Setting::choice(
       "model.takes", "known", {"known", "text", "images", "files"},
       "Beside text: images, or images and files such as PDF. known: as is known of its name."));
@@ -80,14 +79,14 @@ Settings host_settings(const Environment& environment) {
   settings.add(Setting::integer("memory.http.fitting", 35, 1, 99,
                                 "For the embedder http: the cosine, in hundredths, from which on a text "
                                 "answers a question; it scores 0.75."));
-  settings.add(Setting::secret("memory.http.key", "For the embedder http: the key, if it wants one."));
+  settings.add(Setting::secret("memory.http.key", "For the embedder http: the key, if it needs one."));
   settings.add(
       Setting::string("memory.model", "",
                       "A name of [models], or a provider and a model, that is asked for summaries of "
                       "ended conversations, and for facts where agents learn. Not given: nobody is."));
   settings.add(Setting::duration("memory.timeout", std::chrono::seconds(30), std::chrono::milliseconds(1),
                                  std::chrono::hours(1),
-                                 "How long that model, and the embedder http, are waited for."));
+                                 "How long to wait for that model, and for the embedder http."));
   settings.add(Setting::strings(
       "memory.shared", {}, "Shared collections that every agent recalls from: \"shop\" is `shared.shop`."));
   add_tool_settings(settings);
@@ -113,7 +112,7 @@ std::vector<ConfigKey> config_reference(const Settings& settings) {
     rows.push_back(std::move(row));
   }
   rows.push_back({"agents.NAME.permissions.tools.TOOL", "one of ask, allow, deny", "",
-                  "What holds for one tool, by its name."});
+                  "The permission for one tool, by its name."});
   for (const Setting& setting : workflow_keys()) rows.push_back(row_of("workflows.NAME.", setting));
   for (const McpKey& key : mcp_keys()) {
     rows.push_back({"mcp.NAME." + key.key, key.type, key.fallback, key.doc});

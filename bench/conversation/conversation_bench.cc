@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -308,9 +309,8 @@ std::vector<JsonArray> read_dialogues(const std::string& path) {
 void weigh_dialogues(const std::string& path) {
   const std::vector<JsonArray> dialogues = read_dialogues(path);
   if (dialogues.empty()) {
-    std::fprintf(stderr, "conversation.memory.dialogues is left out: there are no dialogues at %s\n",
-                 path.c_str());
-    return;
+    std::fprintf(stderr, "There are no dialogues at %s\n", path.c_str());
+    std::exit(1);
   }
   std::vector<std::unique_ptr<LoadedSession>> sessions(dialogues.size());
   std::size_t text = 0;
@@ -338,6 +338,6 @@ int main(int argc, char** argv) {
   tertulia::measure_appends();
   tertulia::measure_cuts();
   tertulia::measure_memory();
-  tertulia::weigh_dialogues(argc > 1 ? argv[1] : "../shared/data/sgd/dev.jsonl.gz");
+  if (argc > 2 && std::string_view(argv[1]) == "--dialogues") tertulia::weigh_dialogues(argv[2]);
   return 0;
 }

@@ -3,7 +3,7 @@
 //   node bench/text/make_corpus.mjs OUT_DIR [megabytes each, default 5]
 //
 // The same everywhere: put together from phrases.txt, and code from this repository, by a fixed sequence. English is
-// taken from real conversations where ../shared/data/oasst is there.
+// taken from the real conversations of tests/data/oasst.
 import fs from 'node:fs';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -53,9 +53,8 @@ function* sources(folder) {
     else if (/\.(h|cc|mjs|ts|cmake)$/.test(entry.name) && entry.name !== 'unicode_tables.cc') yield fs.readFileSync(full, 'utf8');
   }
 }
-const oasst = path.resolve(root, '../shared/data/oasst/en_100_tree.jsonl');
+const oasst = path.join(root, 'tests/data/oasst/trees.jsonl');
 function conversationTexts() {
-  if (!fs.existsSync(oasst)) return undefined;
   const texts = [];
   const walk = (node) => {
     if (typeof node?.text === 'string') texts.push(node.text);
@@ -76,7 +75,7 @@ const json = () => JSON.stringify({
 const foreign = Object.keys(languages).filter((language) => language !== 'english');
 
 const corpora = {
-  english: () => english ? pick(english) : sentence('english'),
+  english: () => pick(english),
   code,
   json,
   chinese: () => sentence('chinese'),

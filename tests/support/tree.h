@@ -1,4 +1,4 @@
-// Where the tree and the shared test data lie. Told by the environment, which ctest sets, so that an object
+// Where the tree and its test data lie. Told by the environment, which ctest sets, so that an object
 // file is the same in every checkout; a test started by hand looks upwards from where it runs.
 #pragma once
 
@@ -15,7 +15,7 @@ inline std::filesystem::path source_dir() {
   return here;
 }
 
-// Not part of a clone: a test that needs it says so when it is absent.
-inline std::filesystem::path shared_data() { return source_dir() / ".." / "shared" / "data"; }
+// What several layers read, or what has a licence of its own: tests/data/README.md.
+inline std::filesystem::path test_data() { return source_dir() / "tests" / "data"; }
 
 }  // namespace tertulia::trial

@@ -182,7 +182,7 @@ void add_base_settings(Settings& settings, const Environment& environment) {
                              "The directory that holds the conversations.")
                    .required());
   settings.add(Setting::choice("log.level", "warn", {"debug", "info", "warn", "error", "off"},
-                               "The least important records that are written."));
+                               "The lowest level of records that are written."));
   settings.add(
       Setting::choice("log.format", "human", {"human", "json"}, "For people, or one JSON object per line."));
 }
