@@ -122,7 +122,7 @@ void wait_for_end(const sigset_t& signals, server::Server& server, const Host& h
     if (sigwait(&signals, &signal) != 0) continue;
     if (signal == SIGUSR1) {
       copied();
-      copying = std::thread([&host] { answer_backup(real_env(), host.directory(), host.sqlite()); });
+      copying = std::thread([&host] { answer_backup(real_env(), host.directory(), host.store()); });
     } else if (signal == SIGHUP) {
       renew(before, settings(), server, log);
     } else {

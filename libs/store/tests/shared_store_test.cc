@@ -222,15 +222,15 @@ TEST_F(SharedStoreTest, AnotherVersionIsRefusedAndNamed) {
   const auto alone = open_sqlite_store(real_env(), directory()).value();
   const Descriptor door = listen_in(directory(), kStoreSocket).value();
   std::thread newer([&door] {
-    pollfd wait{door.number(), POLLIN, 0};
+    pollfd wait{door.get(), POLLIN, 0};
     ASSERT_EQ(::poll(&wait, 1, 10'000), 1);
-    const Descriptor socket(::accept(door.number(), nullptr, nullptr));
+    const Descriptor socket(::accept(door.get(), nullptr, nullptr));
     const std::string hello =
         frame_of({.verb = Verb::kHello}, body_of(Hello{.version = kWireVersion + 1, .kind = "sqlite"}));
-    EXPECT_EQ(::send(socket.number(), hello.data(), hello.size(), 0), static_cast<ssize_t>(hello.size()));
+    EXPECT_EQ(::send(socket.get(), hello.data(), hello.size(), 0), static_cast<ssize_t>(hello.size()));
     // Until the other end has gone.
     std::array<char, 64> rest{};
-    while (::recv(socket.number(), rest.data(), rest.size(), 0) > 0) continue;
+    while (::recv(socket.get(), rest.data(), rest.size(), 0) > 0) continue;
   });
   const auto refused = open_shared_store(directory(), sharing_of(directory(), "sqlite"));
   newer.join();
@@ -248,14 +248,14 @@ TEST_F(SharedStoreTest, BytesThatAreNoQuestionEndTheirConnectionOnly) {
         frame_of({.verb = Verb::kHello}, body_of(Hello{})) + frame_of({.verb = Verb::kCommit}, "\x01\x02") +
             frame_of({.verb = Verb::kAnswer}, "") + std::string(32, 'x')}) {
     const Descriptor socket = connect_in(directory(), kStoreSocket).value();
-    EXPECT_EQ(::send(socket.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+    EXPECT_EQ(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
-    ::shutdown(socket.number(), SHUT_WR);
+    ::shutdown(socket.get(), SHUT_WR);
     std::array<char, 4'096> answer{};
-    pollfd wait{socket.number(), POLLIN, 0};
+    pollfd wait{socket.get(), POLLIN, 0};
     do {
       ASSERT_EQ(::poll(&wait, 1, 10'000), 1);
-    } while (::recv(socket.number(), answer.data(), answer.size(), 0) > 0);
+    } while (::recv(socket.get(), answer.data(), answer.size(), 0) > 0);
   }
   EXPECT_TRUE(commit(*guest, Trial::first(Trial::key())).ok());
 }

@@ -38,7 +38,7 @@ Result<SocketPlace> place_of(const Path& directory, const char* name) {
   SocketPlace place{.directory = Descriptor(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))};
   if (!place.directory.open()) return socket_error("the data directory cannot be opened");
   place.address.sun_family = AF_UNIX;
-  const std::string path = "/proc/self/fd/" + std::to_string(place.directory.number()) + "/" + name;
+  const std::string path = "/proc/self/fd/" + std::to_string(place.directory.get()) + "/" + name;
   if (path.size() >= sizeof place.address.sun_path)
     return Error(ErrorCode::kTooLarge, "the name of a socket is too long");
   std::memcpy(place.address.sun_path, path.c_str(), path.size() + 1);
@@ -57,16 +57,6 @@ Result<Descriptor> new_socket() {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  // What was here is closed with the other one.
-  std::swap(number_, other.number_);
-  return *this;
-}
-
 Result<Bell> Bell::make() {
   Bell bell;
   bell.event_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -77,12 +67,12 @@ Result<Bell> Bell::make() {
 void Bell::ring() const {
   const std::uint64_t one = 1;
   // It fails only when it was rung more often than anybody counts, and then it is heard as well.
-  (void)!::write(event_.number(), &one, sizeof one);
+  (void)!::write(event_.get(), &one, sizeof one);
 }
 
 void Bell::quiet() const {
   std::uint64_t count = 0;
-  (void)!::read(event_.number(), &count, sizeof count);
+  (void)!::read(event_.get(), &count, sizeof count);
 }
 
 bool Channel::send(std::string frame) {
@@ -106,7 +96,7 @@ bool Channel::flush() {
   while (!unsent_.empty()) {
     const std::string& frame = unsent_.front();
     const ssize_t count =
-        ::send(socket_.number(), frame.data() + sent_, frame.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::send(socket_.get(), frame.data() + sent_, frame.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
     sent_ += static_cast<std::size_t>(count);
@@ -121,7 +111,7 @@ bool Channel::flush() {
 // False if the channel is over.
 bool Channel::receive(const std::function<bool(std::string_view)>& take) {
   std::array<char, kReceiveBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): recv fills it
-  const ssize_t count = ::recv(socket_.number(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  const ssize_t count = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (count == 0) return false;
   if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
   received_.append(buffer.data(), static_cast<std::size_t>(count));
@@ -147,7 +137,7 @@ void Channel::run(const std::function<bool(std::string_view)>& take) {
       if (unsent_bytes_ < kMostUnsent) events |= POLLIN;
       if (!unsent_.empty()) events |= POLLOUT;
     }
-    std::array<pollfd, 2> waits{pollfd{socket_.number(), events, 0}, pollfd{bell_.number(), POLLIN, 0}};
+    std::array<pollfd, 2> waits{pollfd{socket_.get(), events, 0}, pollfd{bell_.fd(), POLLIN, 0}};
     if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) break;
     if ((waits[1].revents & POLLIN) != 0) bell_.quiet();
     const bool arrived = (waits[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
@@ -161,11 +151,11 @@ void Channel::finish_sending() {
   MutexLock lock(mutex_);
   closed_ = true;
   while (flush() && !unsent_.empty() && std::chrono::steady_clock::now() < until) {
-    pollfd wait{socket_.number(), POLLOUT, 0};
+    pollfd wait{socket_.get(), POLLOUT, 0};
     (void)::poll(&wait, 1, 100);
   }
   unsent_.clear();
-  ::shutdown(socket_.number(), SHUT_RDWR);
+  ::shutdown(socket_.get(), SHUT_RDWR);
 }
 
 void Channel::close() {
@@ -179,7 +169,7 @@ void Channel::close() {
 Result<Descriptor> connect_in(const Path& directory, const char* name) {
   TERTULIA_TRY_AS(const SocketPlace place, place_of(directory, name));
   TERTULIA_TRY_AS(Descriptor socket, new_socket());
-  if (::connect(socket.number(), address_of(place), sizeof place.address) == 0) return socket;
+  if (::connect(socket.get(), address_of(place), sizeof place.address) == 0) return socket;
   if (errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN)
     return Error(ErrorCode::kClosed, "nobody shares the store in '" + directory.string() + "'");
   return socket_error("the process that holds the store cannot be reached");
@@ -188,13 +178,13 @@ Result<Descriptor> connect_in(const Path& directory, const char* name) {
 Result<Descriptor> listen_in(const Path& directory, const char* name) {
   TERTULIA_TRY_AS(const SocketPlace place, place_of(directory, name));
   TERTULIA_TRY_AS(Descriptor socket, new_socket());
-  ::unlinkat(place.directory.number(), name, 0);
-  if (::bind(socket.number(), address_of(place), sizeof place.address) != 0)
+  ::unlinkat(place.directory.get(), name, 0);
+  if (::bind(socket.get(), address_of(place), sizeof place.address) != 0)
     return socket_error("the data directory takes no socket");
   // Nobody can connect before it listens.
-  if (::fchmodat(place.directory.number(), name, S_IRUSR | S_IWUSR, 0) != 0)
+  if (::fchmodat(place.directory.get(), name, S_IRUSR | S_IWUSR, 0) != 0)
     return socket_error("the socket in the data directory cannot be closed to others");
-  if (::listen(socket.number(), SOMAXCONN) != 0)
+  if (::listen(socket.get(), SOMAXCONN) != 0)
     return socket_error("the socket in the data directory cannot be listened to");
   return socket;
 }
@@ -202,7 +192,7 @@ Result<Descriptor> listen_in(const Path& directory, const char* name) {
 bool is_peer_trusted(const Descriptor& socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
   return peer.uid == ::geteuid() || peer.uid == 0;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "tertulia/base/descriptor.h"
 #include "tertulia/base/file_system.h"
 #include "tertulia/base/result.h"
 #include "tertulia/base/thread_annotations.h"
@@ -20,33 +21,13 @@
 
 namespace tertulia {
 
-// A file descriptor that is closed with it.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-
-  int number() const { return number_; }
-  bool open() const { return number_ >= 0; }
-  int release() {
-    const int released = number_;
-    number_ = -1;
-    return released;
-  }
-
- private:
-  int number_;
-};
-
 // Something that poll() sees when another thread has rung.
 class Bell {
  public:
   static Result<Bell> make();
   void ring() const;
   void quiet() const;
-  int number() const { return event_.number(); }
+  int fd() const { return event_.get(); }
 
  private:
   Descriptor event_;

@@ -33,21 +33,20 @@ struct StoreDoor::Peer {
   std::map<SessionKey, SessionHold> holds;
 };
 
-StoreDoor::StoreDoor(Store& store, std::string kind, const Path& directory,
-                     std::function<void(const SessionKey&)> changed, Descriptor listening, Bell bell)
+StoreDoor::StoreDoor(Store& store, const Path& directory, const SharedStoreOptions& options,
+                     Descriptor listening, Bell bell)
     : store_(store),
-      kind_(std::move(kind)),
       directory_(directory),
-      changed_(std::move(changed)),
+      options_(options),
       listening_(std::move(listening)),
       bell_(std::move(bell)) {}
 
-Result<std::unique_ptr<StoreDoor>> StoreDoor::open(Store& store, std::string kind, const Path& directory,
-                                                   std::function<void(const SessionKey&)> changed) {
+Result<std::unique_ptr<StoreDoor>> StoreDoor::open(Store& store, const Path& directory,
+                                                   const SharedStoreOptions& options) {
   TERTULIA_TRY_AS(Descriptor listening, listen_in(directory, kStoreSocket));
   TERTULIA_TRY_AS(Bell bell, Bell::make());
-  std::unique_ptr<StoreDoor> door(new StoreDoor(store, std::move(kind), directory, std::move(changed),
-                                                std::move(listening), std::move(bell)));
+  std::unique_ptr<StoreDoor> door(
+      new StoreDoor(store, directory, options, std::move(listening), std::move(bell)));
   try {
     door->listener_ =
         std::thread([raw = door.get()] { run_safely("the door of a store", [&] { raw->listen(); }); });
@@ -92,10 +91,10 @@ void StoreDoor::stop() {
 
 void StoreDoor::listen() {
   while (!stopped_) {
-    std::array<pollfd, 2> waits{pollfd{listening_.number(), POLLIN, 0}, pollfd{bell_.number(), POLLIN, 0}};
+    std::array<pollfd, 2> waits{pollfd{listening_.get(), POLLIN, 0}, pollfd{bell_.fd(), POLLIN, 0}};
     (void)::poll(waits.data(), waits.size(), -1);
     if (stopped_) return;
-    Descriptor socket(::accept4(listening_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.open()) admit(std::move(socket));
     // Out of descriptors, perhaps: not at full speed.
     if (!socket.open() && (waits[0].revents & POLLIN) != 0) (void)::poll(&waits[1], 1, 20);
@@ -153,15 +152,20 @@ bool StoreDoor::take_frame(const std::shared_ptr<Peer>& peer, std::string_view f
   auto [asker, fresh] = peer->askers.try_emplace(head->asker);
   if (fresh) asker->second = new_asking_thread();
   const AskingFor other(asker->second);
-  if (head->verb == Verb::kHold || head->verb == Verb::kRelease) {
-    answer_hold(*peer, *head, body);
-    return true;
-  }
   const auto answer = [channel = peer->channel, number = head->number](std::string bytes) {
     channel->send(frame_of({.verb = Verb::kAnswer, .number = number}, bytes));
   };
+  if (head->verb == Verb::kHold || head->verb == Verb::kRelease) {
+    answer(answer_of(take_or_release(*peer, head->verb, body)));
+    return true;
+  }
+  if (head->verb == Verb::kBackUp) {
+    const Result<Path> file = read_body<Path>(body);
+    answer(answer_of(file ? back_up_store(store_, options_, *file) : Result<void>(file.error())));
+    return true;
+  }
   const auto changed = [this, origin = peer](const SessionKey& key) {
-    run_safely("whoever follows the store", [&] { changed_(key); });
+    if (options_.changed) run_safely("whoever follows the store", [&] { options_.changed(key); });
     tell_others(key, origin.get());
   };
   serve_question(store_, head->verb, body, changed, answer);
@@ -174,22 +178,26 @@ bool StoreDoor::greet(Peer& peer, std::string_view body) {
   const bool fits = hello->version == kWireVersion;
   if (fits && !peer.greeted) ++peer_count_;
   peer.greeted = peer.greeted || fits;
-  peer.channel->send(frame_of({.verb = Verb::kHello}, body_of(Hello{.kind = kind_})));
+  peer.channel->send(frame_of({.verb = Verb::kHello}, body_of(Hello{.kind = options_.kind})));
   return fits;
 }
 
-void StoreDoor::answer_hold(Peer& peer, const FrameHead& head, std::string_view body) {
-  const auto answer = [&]() -> Result<void> {
-    TERTULIA_TRY_AS(SessionKey key, read_body<SessionKey>(body));
-    if (head.verb == Verb::kRelease) {
-      peer.holds.erase(key);
-      return {};
-    }
-    TERTULIA_TRY_AS(SessionHold hold, SessionHold::take(store_, key));
-    peer.holds.emplace(std::move(key), std::move(hold));
+Result<void> StoreDoor::take_or_release(Peer& peer, Verb verb, std::string_view body) {
+  TERTULIA_TRY_AS(SessionKey key, read_body<SessionKey>(body));
+  if (verb == Verb::kRelease) {
+    peer.holds.erase(key);
     return {};
-  };
-  peer.channel->send(frame_of({.verb = Verb::kAnswer, .number = head.number}, answer_of(answer())));
+  }
+  TERTULIA_TRY_AS(SessionHold hold, SessionHold::take(store_, key));
+  peer.holds.emplace(std::move(key), std::move(hold));
+  return {};
+}
+
+Result<void> back_up_store(Store& store, const SharedStoreOptions& options, const Path& file) {
+  if (options.back_up) return options.back_up(store, file);
+  return Error(ErrorCode::kUnsupportedParameter, "a store of the kind '" + options.kind +
+                                                     "' cannot be copied as a whole while it is in use; "
+                                                     "export an archive instead");
 }
 
 void StoreDoor::tell_changed(const SessionKey& key) {

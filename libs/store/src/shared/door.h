@@ -3,16 +3,15 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <list>
 #include <memory>
-#include <string>
 #include <thread>
 
 #include "tertulia/base/file_system.h"
 #include "tertulia/base/result.h"
 #include "tertulia/base/thread_annotations.h"
 #include "tertulia/store/session_key.h"
+#include "tertulia/store/shared_store.h"
 #include "tertulia/store/store.h"
 
 #include "channel.h"
@@ -27,10 +26,10 @@ inline constexpr std::size_t kMaxPeers = 256;
 // Concurrency: any thread; open, stop and the destructor by its owner.
 class StoreDoor {
  public:
-  // The caller has the directory's lock. `store` is used until stop(). `changed` hears of what others change,
-  // before they have their answer.
-  static Result<std::unique_ptr<StoreDoor>> open(Store& store, std::string kind, const Path& directory,
-                                                 std::function<void(const SessionKey&)> changed);
+  // The caller has the directory's lock. `store` is used until stop(), and so are the options; `changed`
+  // hears of what others change before they have their answer.
+  static Result<std::unique_ptr<StoreDoor>> open(Store& store, const Path& directory,
+                                                 const SharedStoreOptions& options);
   ~StoreDoor();
   StoreDoor(const StoreDoor&) = delete;
   StoreDoor& operator=(const StoreDoor&) = delete;
@@ -46,8 +45,8 @@ class StoreDoor {
 
  private:
   struct Peer;
-  StoreDoor(Store& store, std::string kind, const Path& directory,
-            std::function<void(const SessionKey&)> changed, Descriptor listening, Bell bell);
+  StoreDoor(Store& store, const Path& directory, const SharedStoreOptions& options, Descriptor listening,
+            Bell bell);
 
   void listen();
   void admit(Descriptor socket);
@@ -55,13 +54,12 @@ class StoreDoor {
   bool take_frame(const std::shared_ptr<Peer>& peer, std::string_view frame);
   // False if the peer speaks another version.
   bool greet(Peer& peer, std::string_view body);
-  void answer_hold(Peer& peer, const FrameHead& head, std::string_view body);
+  Result<void> take_or_release(Peer& peer, Verb verb, std::string_view body);
   void tell_others(const SessionKey& key, const Peer* except);
 
   Store& store_;
-  const std::string kind_;
   const Path directory_;
-  const std::function<void(const SessionKey&)> changed_;
+  const SharedStoreOptions& options_;
   Descriptor listening_;
   Bell bell_;
   std::atomic<bool> stopped_ = false;
@@ -70,5 +68,8 @@ class StoreDoor {
   std::list<std::shared_ptr<Peer>> peers_ TERTULIA_GUARDED_BY(mutex_);
   std::thread listener_;
 };
+
+// By options.back_up, if there is one.
+Result<void> back_up_store(Store& store, const SharedStoreOptions& options, const Path& file);
 
 }  // namespace tertulia

@@ -90,6 +90,10 @@ class OpenSharedStore final : public SharedStore, public PassesHolds {
     return wait<void>(
         [&](Done<void> done) { ask<void>(Verb::kCheckWritable, std::string(), std::move(done)); });
   }
+  Result<void> back_up(const Path& file) override {
+    if (Store* here = here_) return back_up_store(*here, options_, file);
+    return wait<void>([&](Done<void> done) { ask<void>(Verb::kBackUp, body_of(file), std::move(done)); });
+  }
   Result<std::shared_ptr<void>> take_hold(const SessionKey& key) override;
 
  private:
@@ -284,10 +288,7 @@ bool OpenSharedStore::settle_in(Place place) {
 }
 
 void OpenSharedStore::open_door() {
-  Result<std::unique_ptr<StoreDoor>> door =
-      StoreDoor::open(*store_, options_.kind, directory_, [this](const SessionKey& key) {
-        if (options_.changed) options_.changed(key);
-      });
+  Result<std::unique_ptr<StoreDoor>> door = StoreDoor::open(*store_, directory_, options_);
   if (door) {
     door_ = *std::move(door);
   } else {
@@ -327,6 +328,11 @@ void OpenSharedStore::serve_here(const Asked& asked) {
   if (asked.verb == Verb::kHold || asked.verb == Verb::kRelease) {
     return asked.answered(
         Error(ErrorCode::kClosed, "the process that held the store has ended; begin again"));
+  }
+  if (asked.verb == Verb::kBackUp) {
+    const Result<Path> file = read_body<Path>(asked.body);
+    return asked.answered(
+        answer_of(file ? back_up_store(*store_, options_, *file) : Result<void>(file.error())));
   }
   const AskingFor thread(AskingThread{asked.asker});
   const auto changed = [this](const SessionKey& key) {

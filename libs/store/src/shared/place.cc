@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::seconds kGreeting{5};
 
 bool wait_for(const Descriptor& socket, short events, std::chrono::milliseconds patience) {
-  pollfd wait{socket.number(), events, 0};
+  pollfd wait{socket.get(), events, 0};
   return ::poll(&wait, 1, static_cast<int>(patience.count())) == 1;
 }
 
@@ -24,7 +24,7 @@ bool wait_for(const Descriptor& socket, short events, std::chrono::milliseconds 
 Result<Hello> greet_holder(const Descriptor& socket) {
   const std::string frame = frame_of({.verb = Verb::kHello}, body_of(Hello{}));
   const Error gone(ErrorCode::kClosed, "the process that holds the store has closed its door");
-  if (::send(socket.number(), frame.data(), frame.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(frame.size()))
+  if (::send(socket.get(), frame.data(), frame.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(frame.size()))
     return gone;
   std::string heard;
   while (heard.size() < 4 || heard.size() < 4 + ByteReader(heard).u32()) {
@@ -34,7 +34,7 @@ Result<Hello> greet_holder(const Descriptor& socket) {
                    "the process that holds the store does not answer; is it stopped? See: tertulia doctor");
     }
     char byte = 0;
-    if (::recv(socket.number(), &byte, 1, 0) != 1) return gone;
+    if (::recv(socket.get(), &byte, 1, 0) != 1) return gone;
     heard.push_back(byte);
   }
   TERTULIA_TRY_AS(const FrameHead head, read_frame_head(std::string_view(heard).substr(4)));

@@ -93,6 +93,7 @@ void serve_question(Store& store, Verb verb, std::string_view body, const Change
     case Verb::kHello:
     case Verb::kHold:
     case Verb::kRelease:
+    case Verb::kBackUp:
     case Verb::kChanged:
     case Verb::kAnswer:
       break;

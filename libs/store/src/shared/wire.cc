@@ -349,6 +349,16 @@ Result<EraseScope> read_body(std::string_view bytes) {
   });
 }
 
+std::string body_of(const Path& file) {
+  std::string out;
+  put_text(out, file.string());
+  return whole(std::move(out));
+}
+template <>
+Result<Path> read_body(std::string_view bytes) {
+  return read_whole<Path>(bytes, [](WireReader& in) -> Result<Path> { return Path(in.text()); });
+}
+
 std::string body_of(const Hello& hello) {
   std::string out;
   put_varint(out, hello.version);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tertulia/base/file_system.h"
 #include "tertulia/base/result.h"
 #include "tertulia/store/store.h"
 
@@ -36,6 +37,8 @@ enum class Verb : std::uint8_t {
   // A SessionHold of the thread that asks.
   kHold,
   kRelease,
+  // A copy of the whole store, to a file that is named.
+  kBackUp,
   // To all but the one who changed it: this session is not any more as it was.
   kChanged,
   // To what was asked under the same number.
@@ -75,6 +78,7 @@ Result<std::string> body_of(const RecordQuery& query);
 Result<std::string> body_of(const SessionQuery& query);
 Result<std::string> body_of(const EraseScope& scope);
 std::string body_of(const Hello& hello);
+std::string body_of(const Path& file);
 
 // Reads what body_of wrote. kDamaged if it is not that.
 template <class T>
@@ -95,6 +99,8 @@ template <>
 Result<EraseScope> read_body(std::string_view bytes);
 template <>
 Result<Hello> read_body(std::string_view bytes);
+template <>
+Result<Path> read_body(std::string_view bytes);
 
 // Bodies of answers: a value or an error.
 std::string answer_of(const Result<void>& result);

@@ -37,6 +37,8 @@ struct SharedStoreOptions {
   std::function<Result<std::unique_ptr<Store>>()> open;
   // "sqlite", "json", …: what others are told.
   std::string kind;
+  // Writes a copy of the whole store to a new file, while work goes on.   Default: this kind cannot.
+  std::function<Result<void>(Store&, const Path& file)> back_up{};
   // Another process has changed this session. Without a session: any of the owner's. All empty: anything may
   // have changed. From any thread; must not block.   Default: nobody wants to know.
   std::function<void(const SessionKey&)> changed{};
@@ -51,6 +53,9 @@ class SharedStore : public Store {
   virtual Store* held() const = 0;
   // Of the store that is there, also where another process holds it.
   virtual std::string kind() const = 0;
+  // SharedStoreOptions::back_up, by whoever holds the store: `file` is made with that process's rights.
+  // kUnsupportedParameter where the kind cannot. Blocks.
+  virtual Result<void> back_up(const Path& file) = 0;
 };
 
 // kLocked {pid} if somebody has it and does not share it; kNeedsVersion if whoever holds it is another
