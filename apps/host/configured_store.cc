@@ -63,8 +63,7 @@ bool is_held_here(Store& store) {
 Result<void> back_up_store_to(Store& store, const Path& file) {
   if (auto* shared = dynamic_cast<SharedStore*>(&store)) return shared->back_up(file);
   if (SqliteStore* sqlite = sqlite_of(store)) return sqlite->backup_to(file);
-  return Error(ErrorCode::kLocked,
-               "a store of JSON files is copied while nobody writes; stop the server first");
+  return Error(ErrorCode::kLocked, "a store of JSON files is copied while nobody else has it open");
 }
 
 std::string kind_of_store(const Path& directory, Env& env) {

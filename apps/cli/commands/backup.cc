@@ -34,7 +34,8 @@ Result<void> copy_folder(FileSystem& files, const Path& from, const Path& to) {
   TERTULIA_TRY(files.make_directory(to));
   TERTULIA_TRY_AS(const auto names, files.list(from));
   for (const std::string& name : names) {
-    if (name == "lock" || name.ends_with(".lock")) continue;
+    // Locks and the door for other processes are of the directory, not of the data.
+    if (name == "lock" || name.ends_with(".lock") || name.ends_with(".sock")) continue;
     TERTULIA_TRY_AS(const FileInfo info, files.info(from / name));
     TERTULIA_TRY(info.is_directory ? copy_folder(files, from / name, to / name)
                                    : copy_file(files, from / name, to / name));

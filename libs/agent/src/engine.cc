@@ -219,6 +219,7 @@ void Engine::Impl::trim_desks() {
 }
 
 void Engine::Impl::forget(const SessionKey& key) {
+  hear_answers(key);
   MutexLock lock(mutex_);
   if (!key.session.empty()) {
     if (const auto found = desk_of_.find(key); found != desk_of_.end()) (*found->second)->outdated = true;

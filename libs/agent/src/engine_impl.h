@@ -40,6 +40,8 @@ class Engine::Impl {
   std::vector<RunningTurn> running() const;
   Result<std::vector<InterruptedTurn>> interrupted();
   void forget(const SessionKey& key);
+  // Looks whether another process has answered what turns of this session wait for.
+  void hear_answers(const SessionKey& key);
 
   void watch_stored(SessionKey key, BranchId branch, TurnId turn, TicketPtr ticket);
 

@@ -195,9 +195,10 @@ Result<void> StoreDoor::take_or_release(Peer& peer, Verb verb, std::string_view 
 
 Result<void> back_up_store(Store& store, const SharedStoreOptions& options, const Path& file) {
   if (options.back_up) return options.back_up(store, file);
-  return Error(ErrorCode::kUnsupportedParameter, "a store of the kind '" + options.kind +
-                                                     "' cannot be copied as a whole while it is in use; "
-                                                     "export an archive instead");
+  return Error(ErrorCode::kLocked,
+               "a store of the kind '" + options.kind +
+                   "' is copied while nobody else has it open; stop the server or whoever "
+                   "has it, or export an archive: tertulia sessions export");
 }
 
 void StoreDoor::tell_changed(const SessionKey& key) {

@@ -109,7 +109,7 @@ class OpenSharedStore final : public SharedStore, public PassesHolds {
   void listen_to(Channel& channel);
   void lose_holder() TERTULIA_EXCLUDES(mutex_);
   bool find_next_place();
-  bool settle_in(Place place);
+  bool settle_in(StorePlace place);
   void open_door();
   // What the last one who held the store has left unanswered.
   void ask_again(Store& where, bool here);
@@ -237,7 +237,7 @@ void OpenSharedStore::release_hold(const SessionKey& key) {
 
 Result<void> OpenSharedStore::open() {
   const auto until = std::chrono::steady_clock::now() + options_.patience;
-  Result<Place> place = find_place(directory_, options_);
+  Result<StorePlace> place = find_place(directory_, options_);
   while (!place && place.error().code() == ErrorCode::kLocked && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(kBetweenTries);
     place = find_place(directory_, options_);
@@ -269,7 +269,7 @@ OpenSharedStore::~OpenSharedStore() {
 }
 
 // True if the store is here: then there is nobody to follow.
-bool OpenSharedStore::settle_in(Place place) {
+bool OpenSharedStore::settle_in(StorePlace place) {
   const bool here = place.store != nullptr;
   {
     MutexLock lock(mutex_);
@@ -419,7 +419,7 @@ bool OpenSharedStore::find_next_place() {
       MutexLock lock(mutex_);
       if (closing_) return true;
     }
-    Result<Place> place = find_place(directory_, options_);
+    Result<StorePlace> place = find_place(directory_, options_);
     if (place) {
       const bool here = settle_in(*std::move(place));
       if (options_.changed) options_.changed({});

@@ -47,22 +47,22 @@ Result<Hello> greet_holder(const Descriptor& socket) {
                    "; use the same version, or stop the other one first");
 }
 
-Result<Place> join_holder(const Path& directory) {
+Result<StorePlace> join_holder(const Path& directory) {
   TERTULIA_TRY_AS(Descriptor socket, connect_in(directory, kStoreSocket));
   TERTULIA_TRY_AS(Hello hello, greet_holder(socket));
   TERTULIA_TRY_AS(Bell bell, Bell::make());
-  return Place{.store = nullptr,
-               .channel = std::make_shared<Channel>(std::move(socket), std::move(bell)),
-               .kind = std::move(hello.kind)};
+  return StorePlace{.store = nullptr,
+                    .channel = std::make_shared<Channel>(std::move(socket), std::move(bell)),
+                    .kind = std::move(hello.kind)};
 }
 
 }  // namespace
 
-Result<Place> find_place(const Path& directory, const SharedStoreOptions& options) {
+Result<StorePlace> find_place(const Path& directory, const SharedStoreOptions& options) {
   Result<std::unique_ptr<Store>> opened = options.open();
-  if (opened) return Place{.store = *std::move(opened), .channel = nullptr, .kind = options.kind};
+  if (opened) return StorePlace{.store = *std::move(opened), .channel = nullptr, .kind = options.kind};
   if (opened.error().code() != ErrorCode::kLocked) return std::move(opened).error();
-  Result<Place> joined = join_holder(directory);
+  Result<StorePlace> joined = join_holder(directory);
   // Locked by somebody who shares nothing: the lock says more.
   if (!joined && joined.error().code() == ErrorCode::kClosed) return std::move(opened).error();
   return joined;

@@ -14,13 +14,13 @@
 namespace tertulia {
 
 // One of the two.
-struct Place {
+struct StorePlace {
   std::unique_ptr<Store> store;
   std::shared_ptr<Channel> channel;
   std::string kind;
 };
 
 // Opens the store here, or joins whoever holds it.
-Result<Place> find_place(const Path& directory, const SharedStoreOptions& options);
+Result<StorePlace> find_place(const Path& directory, const SharedStoreOptions& options);
 
 }  // namespace tertulia

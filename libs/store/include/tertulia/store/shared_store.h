@@ -54,7 +54,7 @@ class SharedStore : public Store {
   // Of the store that is there, also where another process holds it.
   virtual std::string kind() const = 0;
   // SharedStoreOptions::back_up, by whoever holds the store: `file` is made with that process's rights.
-  // kUnsupportedParameter where the kind cannot. Blocks.
+  // kLocked where the kind cannot. Blocks.
   virtual Result<void> back_up(const Path& file) = 0;
 };
 
