@@ -40,8 +40,10 @@ int exit_code_of(ErrorCode code) {
       return kExitNoInput;
     case ErrorCode::kStorageFull:
     case ErrorCode::kStorageIo:
+    case ErrorCode::kOutcomeUnknown:
       return kExitIo;
     case ErrorCode::kLocked:
+    case ErrorCode::kStoreUnavailable:
     case ErrorCode::kTurnRunning:
     case ErrorCode::kQueueFull:
     case ErrorCode::kRateLimited:

@@ -26,7 +26,7 @@ Result<OpenStore> open_store_at(const Context& context, const Path& directory, c
 
 Result<OpenStore> open_copy_at(const Context& context, const Path& directory) {
   TERTULIA_TRY_AS(const Config config, load_settings(context.config_flag, context.data_flag));
-  return open_configured_store_at(config, directory, "", real_env(), true);
+  return open_damaged_store_at(config, directory);
 }
 
 Result<TenantId> tenant_of(const Context& context) { return from_outside<TenantId>(context.tenant); }

@@ -15,10 +15,12 @@
 
 #include "configured_memory.h"
 #include "ingest_jobs.h"
+#include "live_server.h"
 #include "mcp_pool.h"
 #include "model_choices.h"
 #include "reaper.h"
 #include "secret_file.h"
+#include "store_news.h"
 #include "workflow_agents.h"
 #include "workflow_desk.h"
 
@@ -93,9 +95,20 @@ Result<void> add_tool(ToolRegistry& registry, const std::string& name, const Con
                                       : http_post_tool(std::move(policy)));
 }
 
+// What runs by itself (jobs, workflows) belongs to one server.
+Result<void> check_nobody_serves(const Path& directory, Env& env) {
+  const std::optional<LiveServer> server = find_live_server(env.files(), directory);
+  if (!server) return {};
+  return Error(ErrorCode::kLocked, "'" + directory.string() + "' is served already, at " + server->url +
+                                       " by process " + std::to_string(server->process) +
+                                       "; use that one, stop it, or choose another directory with --data")
+      .with("pid", static_cast<std::int64_t>(server->process));
+}
+
 }  // namespace
 
 Host::~Host() {
+  if (news_) news_->follow({}, {});
   workflows_.reset();
   jobs_.reset();
   reaper_.reset();
@@ -110,9 +123,11 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, const HostOptions
   host->options_ = options;
   TERTULIA_TRY_AS(host->plan_, plan_host(config, options.environment, *options.env));
   host->models_ = std::make_shared<const ModelChoices>(host->plan_, options.environment, *options.env);
-  TERTULIA_TRY_AS(ConfiguredStore open, open_configured_store(config, options.need, *options.env));
+  if (options.serve) TERTULIA_TRY(check_nobody_serves(config.path("data"), *options.env));
+  host->news_ = std::make_shared<StoreNews>();
+  const auto changed = [news = host->news_](const SessionKey& key) { news->changed(key); };
+  TERTULIA_TRY_AS(ConfiguredStore open, open_configured_store(config, options.need, *options.env, changed));
   host->directory_ = open.directory;
-  host->sqlite_ = open.sqlite;
   host->store_ = std::move(open.store);
   TERTULIA_TRY(host->open_memory(config, options));
   TERTULIA_TRY_AS(std::shared_ptr<AddressJudge> addresses, addresses_of(config, *options.env));
@@ -120,6 +135,7 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, const HostOptions
                                                .env = options.env,
                                                .addresses = std::move(addresses),
                                                .recover = options.recover}));
+  host->news_->follow(host->engine_, host->semantic_);
   host->mcp_ = std::make_unique<McpPool>(options.environment, Engine::elicitations(host->engine_));
   host->make_agents();
   if (options.reap) {

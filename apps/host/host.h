@@ -33,6 +33,7 @@ class Memory;
 class ModelChoices;
 class Reaper;
 class SemanticMemory;
+class StoreNews;
 class WorkflowDesk;
 struct WorkflowAgents;
 
@@ -88,8 +89,6 @@ class Host {
   IngestJobs* ingest_jobs() const { return jobs_.get(); }
   WorkflowDesk* workflows() const { return workflows_.get(); }
   Store& store() const { return *store_; }
-  // Null for other kinds.
-  SqliteStore* sqlite() const { return sqlite_; }
   const Path& directory() const { return directory_; }
 
   const HostPlan& plan() const { return plan_; }
@@ -108,7 +107,8 @@ class Host {
   HostOptions options_;
   HostPlan plan_;
   std::shared_ptr<Store> store_;
-  SqliteStore* sqlite_ = nullptr;
+  // Who hears what other processes change. Outlives the store.
+  std::shared_ptr<StoreNews> news_;
   Path directory_;
   std::shared_ptr<const ModelChoices> models_;
   // Outlives the engine, whose turns use its tools.

@@ -10,7 +10,8 @@
 
 #include "tertulia/base/log.h"
 #include "tertulia/base/uuid.h"
-#include "tertulia/store/sqlite_store.h"
+
+#include "configured_store.h"
 
 namespace tertulia {
 namespace {
@@ -52,14 +53,6 @@ Error read_reason(const std::string& text) {
   return {*code, text.substr(std::min(line + 1, text.size()))};
 }
 
-Result<void> make_copy(SqliteStore* store, const Path& copy) {
-  if (store == nullptr) {
-    return Error(ErrorCode::kLocked,
-                 "a store of JSON files is copied while nobody writes; stop the server first");
-  }
-  return store->backup_to(copy);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<FileLock>> note_serving(FileSystem& files, const Path& directory,
@@ -81,7 +74,7 @@ Result<std::unique_ptr<FileLock>> note_serving(FileSystem& files, const Path& di
   return lock;
 }
 
-void answer_backup(Env& env, const Path& directory, SqliteStore* store) {
+void answer_backup(Env& env, const Path& directory, Store& store) {
   FileSystem& files = env.files();
   const Log log = Log().component("backup");
   const Result<std::string> asked = read_file(files, ask_path(directory), 64);
@@ -91,7 +84,7 @@ void answer_backup(Env& env, const Path& directory, SqliteStore* store) {
   const std::string id = parsed->text();
   const Path taken = path_of(directory, id, kTaken);
   Result<void> copied = files.rename(ask_path(directory), taken);
-  if (copied) copied = make_copy(store, path_of(directory, id, kCopy));
+  if (copied) copied = back_up_store_to(store, std::filesystem::absolute(path_of(directory, id, kCopy)));
   if (copied) {
     if (const Result<void> removed = files.remove(taken); !removed) {
       log.warn("what asked for a copy cannot be removed", {{"reason", removed.error().message()}});

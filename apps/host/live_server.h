@@ -22,7 +22,7 @@
 
 namespace tertulia {
 
-class SqliteStore;
+class Store;
 
 struct LiveServer {
   pid_t process = 0;
@@ -32,9 +32,8 @@ struct LiveServer {
 // For the server: it serves at `url` for as long as the lock is held.
 Result<std::unique_ptr<FileLock>> note_serving(FileSystem& files, const Path& directory,
                                                const std::string& url);
-// Makes the copy that was asked for. `store` is null if there is no SQLite, which alone can be copied while
-// others write. Blocks until it is whole.
-void answer_backup(Env& env, const Path& directory, SqliteStore* store);
+// Makes the copy that was asked for: back_up_store_to. Blocks until it is whole.
+void answer_backup(Env& env, const Path& directory, Store& store);
 
 // For others: who serves this data, if somebody does.
 std::optional<LiveServer> find_live_server(FileSystem& files, const Path& directory);

@@ -72,6 +72,11 @@ const steady = (text) => text
   .replace(/(?:^ {2}[✓⊘✗] .*\n){2,}/gm, (lines) => `${lines.trimEnd().split('\n').sort().join('\n')}\n`);
 
 class World {
+  // The process that holds the data, as its lock says.
+  holder() {
+    return Number(readFileSync(join(this.home, 'data/tertulia.lock'), 'utf8').match(/\d+/)[0]);
+  }
+
   constructor(model) {
     this.model = model;
     this.home = mkdtempSync(join(tmpdir(), 'tertulia-chat-'));
@@ -348,7 +353,7 @@ const stories = {
     await chat.until(/\n›$/);
     chat.say('Book and wait');
     await chat.until(/Which day\?[^]*day:/);
-    const pid = (await world.pipe(['turns'])).err.match(/process (\d+)/)[1];
+    const pid = String(world.holder());
     process.kill(Number(execFileSync('pgrep', ['-P', pid], { encoding: 'utf8' })), 'SIGKILL');
     await chat.until((text) => /Which day\? · not wanted any more[^]*desk__book/.test(text) && !/day:/.test(text));
     world.model.release('the end');
@@ -420,8 +425,7 @@ const stories = {
     await chat.until(/chosen · main · other[^]*\n›$/);
     chat.say('Tell a story');
     await chat.until('Once upon a time');
-    const busy = await world.pipe(['turns']);
-    process.kill(Number(busy.err.match(/process (\d+)/)[1]), 'SIGKILL');
+    process.kill(world.holder(), 'SIGKILL');
     await chat.until('[exit 137]');
     world.model.release('the story');
     const resumed = await world.pipe(['resume', '--session', 'chosen']);
@@ -437,7 +441,7 @@ const stories = {
     await chat.until(/\n›$/);
     chat.say('Tell a story');
     await chat.until('Once upon a time');
-    process.kill(Number((await world.pipe(['turns'])).err.match(/process (\d+)/)[1]), 'SIGKILL');
+    process.kill(world.holder(), 'SIGKILL');
     await chat.until('[exit 137]');
     world.model.release('the story');
     const again = world.chat(['--session', 'back']);
@@ -564,16 +568,28 @@ const stories = {
     events.forEach((event, i) => assert.ok(i === 0 || event.number > events[i - 1].number));
   },
 
+  async a_chat_that_waits_goes_on_when_another_process_answers(world) {
+    const chat = world.chat(['--session', 'beside']);
+    await chat.until(/\n›$/);
+    chat.say('Write it down');
+    await chat.until('never');
+    const question = JSON.parse((await world.pipe(['approve', '--json'])).out);
+    const answered = await world.pipe(['approve', question.id, 'yes']);
+    assert.equal(answered.code, 0, answered.err);
+    await chat.until(said('It is written down.'));
+    assert.equal(readFileSync(join(world.home, 'work/plan.txt'), 'utf8'), 'Porto\nRibeira');
+  },
+
   async an_answer_can_come_from_another_process(world) {
     const chat = world.chat(['--session', 'away']);
     await chat.until(/\n›$/);
     chat.say('Write it down');
     await chat.until('never');
-    const busy = await world.pipe(['approve']);
-    assert.equal(busy.code, 75);
-    assert.match(busy.err, /in use by process \d+/);
+    const asked = await world.pipe(['approve', '--json']);
+    assert.equal(asked.code, 0, asked.err);
+    assert.equal(JSON.parse(asked.out).tool, 'write_file');
     // The chat dies while somebody thinks.
-    process.kill(Number(busy.err.match(/process (\d+)/)[1]), 'SIGKILL');
+    process.kill(world.holder(), 'SIGKILL');
     await chat.until('[exit 137]');
     const turns = await world.pipe(['turns', '--json']);
     assert.equal(JSON.parse(turns.out).status, 'interrupted');

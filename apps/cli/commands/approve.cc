@@ -55,13 +55,6 @@ std::string choice_meant(const ApproveOptions& options) {
   return options.choice;
 }
 
-Error in_use(Error error) {
-  if (error.code() != ErrorCode::kLocked) return error;
-  return std::move(error).in(
-      "whoever has the data must take the answer: answer in its chat, or through the server that has it "
-      "(approve --server http://127.0.0.1:8080), or stop it and try again (the question stays)");
-}
-
 Waiting waiting_of(const Question& question) {
   return {.id = question.id(),
           .kind = std::string(name_of(question.kind)),
@@ -243,10 +236,9 @@ Result<void> approve_there(const ApproveOptions& options, const Context& context
 Result<void> approve_here(const ApproveOptions& options, Context& context) {
   TERTULIA_TRY_AS(const TenantId tenant, tenant_of(context));
   TERTULIA_TRY_AS(const OwnerId owner, owner_of(context));
-  auto open = open_store(context, Need::kExisting);
-  if (!open) return in_use(std::move(open).error());
+  TERTULIA_TRY_AS(OpenStore open, open_store(context, Need::kExisting));
   TERTULIA_TRY_AS(const std::shared_ptr<Engine> engine,
-                  Engine::open({.store = std::shared_ptr<Store>(std::move(open->store)), .recover = false}));
+                  Engine::open({.store = std::shared_ptr<Store>(std::move(open.store)), .recover = false}));
   std::set<SessionId> damaged;
   TERTULIA_TRY_AS(const std::vector<Question> asked, engine->questions(tenant, owner, &damaged));
   std::vector<Waiting> questions;
@@ -292,7 +284,9 @@ void add_approve(CLI::App& app, Context& context) {
   command->add_option("--server", options->server,
                       "The address of the server that has the data (its key: TERTULIA_API_KEY)");
   command->footer(
-      "The turn goes on with whoever resumes it: tertulia resume, or the server that has the data");
+      "A turn that waits in another program, a server or a chat, goes on at once. One that nobody runs goes "
+      "on "
+      "with whoever resumes it: tertulia resume, or a server");
   command->callback([options, &context] { context.run([&] { return approve(*options, context); }); });
 }
 

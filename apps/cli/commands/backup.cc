@@ -34,7 +34,8 @@ Result<void> copy_folder(FileSystem& files, const Path& from, const Path& to) {
   TERTULIA_TRY(files.make_directory(to));
   TERTULIA_TRY_AS(const auto names, files.list(from));
   for (const std::string& name : names) {
-    if (name == "lock" || name.ends_with(".lock")) continue;
+    // Locks and the door for other processes are of the directory, not of the data.
+    if (name == "lock" || name.ends_with(".lock") || name.ends_with(".sock")) continue;
     TERTULIA_TRY_AS(const FileInfo info, files.info(from / name));
     TERTULIA_TRY(info.is_directory ? copy_folder(files, from / name, to / name)
                                    : copy_file(files, from / name, to / name));
@@ -99,16 +100,14 @@ Result<void> back_up(const std::string& target, const Context& context) {
         ErrorCode::kAlreadyExists,
         "'" + target + "' is there already; a backup never writes over anything: choose another name");
   }
-  Result<OpenStore> opened = open_store(context, Need::kExisting);
-  if (!opened && opened.error().code() == ErrorCode::kLocked) {
-    const Path directory = settings.path("data");
-    if (const auto server = find_live_server(files, directory)) {
-      return back_up_served(directory, *server, target, context);
-    }
+  const Path directory = settings.path("data");
+  const bool sqlite = kind_of_store(directory) == "sqlite";
+  if (const auto server = find_live_server(files, directory); server && sqlite) {
+    return back_up_served(directory, *server, target, context);
   }
-  TERTULIA_TRY_AS(const OpenStore open, std::move(opened));
-  if (open.sqlite != nullptr) {
-    TERTULIA_TRY(open.sqlite->backup_to(target));
+  TERTULIA_TRY_AS(const OpenStore open, open_store(context, Need::kExisting));
+  if (sqlite || !is_held_here(*open)) {
+    TERTULIA_TRY(back_up_store_to(*open, std::filesystem::absolute(target)));
   } else {
     // The store is open here, so nobody else writes; under another name until it is whole.
     const Path unfinished = target + ".new";

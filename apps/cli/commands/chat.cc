@@ -4,6 +4,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <unistd.h>
 
@@ -82,24 +83,30 @@ void tell_session(const Talk& talk, const ChatOptions& options, const Context& c
 }
 
 // Nobody sits at a terminal: what is read is said, and only the answer is written.
+Result<void> say_lines(Talk& talk, const ChatOptions& options, const Context& context) {
+  bool any = false;
+  // One is answered before the next is waited for: a program at the other end may talk.
+  for (std::string line; std::getline(std::cin, line);) {
+    TERTULIA_TRY_AS(line, check_text(std::move(line)));
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (!std::exchange(any, true)) tell_session(talk, options, context);
+    TERTULIA_TRY(say_once(talk, line, context));
+    std::cout.flush();
+  }
+  if (any) return {};
+  return Error(ErrorCode::kEmptyMessage, "standard input holds no message");
+}
+
 Result<void> say_input(Talk& talk, const ChatOptions& options, const Context& context) {
+  if (options.lines) return say_lines(talk, options, context);
   std::string text(std::istreambuf_iterator<char>(std::cin), {});
   TERTULIA_TRY_AS(text, check_text(std::move(text)));
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
     return Error(ErrorCode::kEmptyMessage, "standard input holds no message");
   }
   tell_session(talk, options, context);
-  if (!options.lines) {
-    while (text.ends_with('\n')) text.pop_back();
-    return say_once(talk, text, context);
-  }
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    if (line.find_first_not_of(" \t\r") != std::string::npos) TERTULIA_TRY(say_once(talk, line, context));
-    begin = end + 1;
-  }
-  return {};
+  while (text.ends_with('\n')) text.pop_back();
+  return say_once(talk, text, context);
 }
 
 Result<RunOptions> run_options(const ChatOptions& options, const Host& host) {

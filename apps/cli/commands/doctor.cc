@@ -69,19 +69,15 @@ Finding look_at_sqlite() {
   return {State::kNote, "sqlite",
           version_text +
               " is older than 3.51.3, whose log can be damaged by two writers: one connection of one process "
-              "writes, a second process is refused"};
+              "writes, and the others ask that one"};
 }
 
 void look_at_store(const Context& context, const Path& directory, std::vector<Finding>& findings) {
-  auto open = open_store(context, Need::kExisting);
-  if (!open && open.error().code() == ErrorCode::kLocked) {
-    if (const auto server = find_live_server(real_env().files(), directory)) {
-      findings.push_back({State::kNote, "store",
-                          "served at " + server->url + " by process " + std::to_string(server->process) +
-                              "; what is in it can be checked when that has stopped"});
-      return;
-    }
+  if (const auto server = find_live_server(real_env().files(), directory)) {
+    findings.push_back({State::kNote, "store",
+                        "served at " + server->url + " by process " + std::to_string(server->process)});
   }
+  auto open = open_store(context, Need::kExisting);
   if (!open && open.error().code() == ErrorCode::kNotFound) {
     findings.push_back({State::kFine, "store", "none yet"});
     return;

@@ -124,7 +124,7 @@ void wait_for_end(const sigset_t& signals, server::Server& server, const Host& h
     if (signal == SIGUSR1) {
       copied();
       try {
-        copying = std::thread([&host] { answer_backup(real_env(), host.directory(), host.sqlite()); });
+        copying = std::thread([&host] { answer_backup(real_env(), host.directory(), host.store()); });
       } catch (const std::exception& problem) {
         // Whoever asked waits until it gives up; everybody else goes on.
         log.error("the store could not be copied", {{"reason", problem.what()}});

@@ -10,6 +10,7 @@
 
 #include "tertulia/base/testing/sim_env.h"
 #include "tertulia/base/uuid.h"
+#include "tertulia/store/memory_store.h"
 
 namespace tertulia {
 namespace live_server_test {
@@ -48,7 +49,8 @@ TEST(LiveServer, TellsThatThereIsNoCopyEvenWhereTheReasonCannotBeWritten) {
   ASSERT_TRUE(write_file_atomically(env.files(), kData / "backup.ask", id));
   // No room for a byte; names can still be changed.
   env.disk().set_faults({.capacity = 0});
-  answer_backup(env, kData, nullptr);
+  const auto store = open_memory_store();
+  answer_backup(env, kData, *store);
   EXPECT_THAT(names(env.files()), testing::Contains(".backup-" + id + ".failed"));
   EXPECT_THAT(names(env.files()), Not(testing::Contains("backup.ask")));
 }

@@ -107,6 +107,8 @@ int status_of(ErrorCode code) {
       return 502;
     case ErrorCode::kSessionDamaged:
     case ErrorCode::kStorageIo:
+    case ErrorCode::kStoreUnavailable:
+    case ErrorCode::kOutcomeUnknown:
     case ErrorCode::kLocked:
     case ErrorCode::kClosed:
     case ErrorCode::kCancelled:

@@ -220,8 +220,16 @@ void Engine::Impl::trim_desks() {
 }
 
 void Engine::Impl::forget(const SessionKey& key) {
+  hear_answers(key);
   MutexLock lock(mutex_);
-  if (const auto found = desk_of_.find(key); found != desk_of_.end()) (*found->second)->outdated = true;
+  if (!key.session.empty()) {
+    if (const auto found = desk_of_.find(key); found != desk_of_.end()) (*found->second)->outdated = true;
+    return;
+  }
+  for (const SessionDeskPtr& desk : desks_) {
+    const bool of_owner = desk->key.tenant == key.tenant && desk->key.owner == key.owner;
+    if (of_owner || key.tenant.empty()) desk->outdated = true;
+  }
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

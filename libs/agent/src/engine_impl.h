@@ -42,6 +42,8 @@ class Engine::Impl {
   Result<std::vector<InterruptedTurn>> interrupted();
   Result<std::vector<InterruptedTurn>> interrupted(const SessionKey& key);
   void forget(const SessionKey& key);
+  // Looks whether another process has answered what turns of this session wait for.
+  void hear_answers(const SessionKey& key);
 
   void watch_stored(SessionKey key, BranchId branch, TurnId turn, TicketPtr ticket);
 

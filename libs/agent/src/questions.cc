@@ -26,6 +26,15 @@ std::optional<PermissionRule> rule_of(const Question& question, const Answer& an
   return std::nullopt;
 }
 
+// To the turn that waits for it. One that does not wait any more passes over it.
+void give_answer(LiveTurn& live, const Question& question, Answer answer) {
+  if (question.kind == Question::Kind::kElicitation) {
+    if (const Done<Answer> waiting = live.close_elicitation(question.id())) waiting(std::move(answer));
+  } else {
+    live.answers.push({.call = question.call, .answer = std::move(answer)});
+  }
+}
+
 Error no_question(std::string_view id) {
   return Error(ErrorCode::kNoQuestion, "there is no question '" + std::string(id) +
                                            "' that waits for an answer; it may have been answered already");
@@ -131,13 +140,29 @@ Task<Result<void>> Engine::Impl::answer_question(SessionKey key, std::string id,
     }
     TERTULIA_CO_TRY(co_await write_answer(*question, answer));
   }
-  const LiveTurnPtr live = live_turn(question->turn);
-  if (live && question->kind == Question::Kind::kElicitation) {
-    if (const Done<Answer> waiting = live->close_elicitation(id)) waiting(std::move(answer));
-  } else if (live) {
-    live->answers.push({.call = question->call, .answer = std::move(answer)});
-  }
+  if (const LiveTurnPtr live = live_turn(question->turn)) give_answer(*live, *question, std::move(answer));
   co_return Result<void>();
+}
+
+void Engine::Impl::hear_answers(const SessionKey& key) {
+  std::vector<LiveTurnPtr> asking;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [turn, running] : running_) {
+      const SessionKey& of = running.live->key();
+      const bool meant = key.tenant.empty() || (of.tenant == key.tenant && of.owner == key.owner &&
+                                                (key.session.empty() || of.session == key.session));
+      if (meant && running.live->question()) asking.push_back(running.live);
+    }
+  }
+  for (const LiveTurnPtr& live : asking) {
+    spawn([this, live]() -> Task<void> {
+      const std::optional<Question> question = live->question();
+      if (!question) co_return;
+      const Result<QuestionState> stored = co_await stored_question(question->key, question->id());
+      if (stored && stored->answer) give_answer(*live, *question, *stored->answer);
+    });
+  }
 }
 
 Task<Result<void>> Engine::Impl::add_rule(SessionKey key, PermissionRule rule) {

@@ -91,6 +91,8 @@ Ending ending_for(const TurnWork& work, const Error& error) {
       return Ending::kPark;
     case ErrorCode::kLeaseLost:
     case ErrorCode::kStorageIo:
+    case ErrorCode::kStoreUnavailable:
+    case ErrorCode::kOutcomeUnknown:
     case ErrorCode::kClosed:
       return Ending::kLeave;
     default: {

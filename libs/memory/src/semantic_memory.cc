@@ -282,4 +282,10 @@ void SemanticMemory::drop_owner(const TenantId& tenant, const OwnerId& owner) {
   ++impl_->let_go;
 }
 
+void SemanticMemory::drop_all() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->collections.erase_if([](const CollectionId&) { return true; });
+  ++impl_->let_go;
+}
+
 }  // namespace tertulia

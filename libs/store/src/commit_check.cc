@@ -181,9 +181,7 @@ class Check {
         (!session.tenant.empty() && session.tenant != key_.tenant)) {
       return Error(ErrorCode::kBadId, "the session in the commit is not the one of its key");
     }
-    if ((session.status == SessionStatus::kClosed) != session.end_reason.has_value()) {
-      return missing("end_reason", "a session has an end reason if and only if it is closed");
-    }
+    TERTULIA_TRY(check_end(session));
     const Session news = news_in(session);
     const std::size_t metadata = to_text(Json(news.metadata)).size();
     if (metadata > kMaxMetadataBytes) return too_large("metadata in bytes", kMaxMetadataBytes, metadata);
@@ -349,13 +347,6 @@ class Check {
   std::size_t bytes_ = 0;
 };
 
-Result<void> check_key(const SessionKey& key) {
-  if (key.tenant.empty()) return missing("tenant", "the key names no tenant");
-  if (key.owner.empty()) return missing("owner", "the key names no owner");
-  if (key.session.empty()) return missing("session", "the key names no session");
-  return {};
-}
-
 template <class Changes>
 Result<void> check_changes(Check& check, const Changes& changes) {
   if (changes.empty()) return missing("changes", "there is nothing to change");
@@ -394,6 +385,18 @@ Result<void> check_session_puts(const Commit& commit) {
 }
 
 }  // namespace
+
+Result<void> check_key(const SessionKey& key) {
+  if (key.tenant.empty()) return missing("tenant", "the key names no tenant");
+  if (key.owner.empty()) return missing("owner", "the key names no owner");
+  if (key.session.empty()) return missing("session", "the key names no session");
+  return {};
+}
+
+Result<void> check_end(const Session& session) {
+  if ((session.status == SessionStatus::kClosed) == session.end_reason.has_value()) return {};
+  return missing("end_reason", "a session has an end reason if and only if it is closed");
+}
 
 Result<void> check_commit(const SessionImage* image, const Commit& commit) {
   TERTULIA_TRY(check_key(commit.key));

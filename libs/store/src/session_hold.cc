@@ -33,15 +33,28 @@ void release(const HeldKey& key) {
   --holds.count;
 }
 
-}  // namespace
-
-AskingThread asking_thread() {
-  static std::atomic<std::uint64_t> next = 0;
-  thread_local const std::uint64_t kThis = ++next;
-  return AskingThread{kThis};
+AskingThread& this_asker() {
+  thread_local AskingThread asker = new_asking_thread();
+  return asker;
 }
 
+}  // namespace
+
+AskingThread new_asking_thread() {
+  static std::atomic<std::uint64_t> next = 0;
+  return AskingThread{++next};
+}
+
+AskingThread asking_thread() { return this_asker(); }
+
+AskingFor::AskingFor(AskingThread other) : before_(std::exchange(this_asker(), other)) {}
+AskingFor::~AskingFor() { this_asker() = before_; }
+
 Result<SessionHold> SessionHold::take(Store& store, const SessionKey& key) {
+  if (auto* passes = dynamic_cast<PassesHolds*>(&store)) {
+    TERTULIA_TRY_AS(std::shared_ptr<void> elsewhere, passes->take_hold(key));
+    return SessionHold(nullptr, key, std::move(elsewhere));
+  }
   Holds& holds = all_holds();
   {
     MutexLock lock(holds.mutex);
@@ -50,7 +63,7 @@ Result<SessionHold> SessionHold::take(Store& store, const SessionKey& key) {
     }
     ++holds.count;
   }
-  SessionHold hold(store, key);
+  SessionHold hold(&store, key);
   // Writers of one session are put into an order: when this, which changes nothing, has had its turn, so has
   // what was under way, and whatever comes behind it finds the hold.
   const StreamId nothing{.kind = RecordKind::kMemory, .branch = {}, .scope = "~hold"};
@@ -61,7 +74,9 @@ Result<SessionHold> SessionHold::take(Store& store, const SessionKey& key) {
 }
 
 SessionHold::SessionHold(SessionHold&& other) noexcept
-    : store_(std::exchange(other.store_, nullptr)), key_(std::move(other.key_)) {}
+    : store_(std::exchange(other.store_, nullptr)),
+      key_(std::move(other.key_)),
+      elsewhere_(std::move(other.elsewhere_)) {}
 
 SessionHold::~SessionHold() {
   if (store_ != nullptr) release({store_, key_});

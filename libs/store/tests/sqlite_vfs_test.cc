@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "sqlite/bytes.h"
+#include "bytes.h"
 #include "sqlite/connection.h"
 #include "sqlite/env_locks.h"
 #include "sqlite/page_checksum.h"

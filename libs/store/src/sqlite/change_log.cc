@@ -5,7 +5,7 @@
 
 #include "tertulia/store/crc32c.h"
 
-#include "bytes.h"
+#include "../bytes.h"
 
 namespace tertulia {
 

@@ -6,7 +6,7 @@
 
 #include "tertulia/store/crc32c.h"
 
-#include "bytes.h"
+#include "../bytes.h"
 #include "row_writer.h"
 #include "scope_word.h"
 #include "text_index.h"

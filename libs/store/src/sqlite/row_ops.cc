@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "bytes.h"
+#include "../bytes.h"
 #include "derived.h"
 
 namespace tertulia {

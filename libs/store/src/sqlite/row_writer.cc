@@ -5,7 +5,7 @@
 
 #include "tertulia/conversation/json_forms.h"
 
-#include "bytes.h"
+#include "../bytes.h"
 #include "row_ops.h"
 
 namespace tertulia {

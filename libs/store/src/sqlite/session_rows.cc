@@ -4,7 +4,7 @@
 
 #include "tertulia/conversation/json_forms.h"
 
-#include "bytes.h"
+#include "../bytes.h"
 
 namespace tertulia {
 

@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-#include "bytes.h"
+#include "../bytes.h"
 
 namespace tertulia {
 

@@ -5,7 +5,7 @@
 
 #include "tertulia/store/micros.h"
 
-#include "bytes.h"
+#include "../bytes.h"
 #include "packing.h"
 
 namespace tertulia {

@@ -138,20 +138,6 @@ Result<void> fork_into(Launch& launch, Descriptor report, Child& child, const Ch
 
 }  // namespace
 
-Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-void Descriptor::reset() {
-  if (fd_ >= 0) close(std::exchange(fd_, -1));
-}
-
 Result<Child> start_child(const ChildCommand& command) {
   TERTULIA_TRY_AS(const std::string program, find_program(command));
   TERTULIA_TRY_AS(Pipe input, make_pipe());

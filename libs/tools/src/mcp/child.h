@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include "tertulia/base/descriptor.h"
 #include "tertulia/base/result.h"
 #include "tertulia/base/setting.h"
 
@@ -20,23 +21,6 @@ struct ChildCommand {
   Environment environment{};
   // Empty: ours.
   std::string directory{};
-};
-
-// A descriptor that is closed when it goes.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor() { reset(); }
-
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-  void reset();
-
- private:
-  int fd_ = -1;
 };
 
 // Started without a shell, as the leader of a process group of its own, with no descriptors but its three. It

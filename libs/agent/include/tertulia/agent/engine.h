@@ -144,7 +144,8 @@ class Engine {
   // answers questions. It may outlive the engine, and refuses then.
   static std::shared_ptr<McpQuestions> elicitations(const std::shared_ptr<Engine>& engine);
 
-  // Another writer has changed the session in the store: what is kept of it in memory is let go.
+  // Another writer has changed the session in the store: what is kept of it in memory is let go. Without a
+  // session, all of the owner; an empty key, everything.
   void forget(const SessionKey& key);
 
   Env& env() const;

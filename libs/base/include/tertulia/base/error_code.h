@@ -81,6 +81,8 @@ namespace tertulia {
   X(kLocked, "locked")                                     \
   X(kStorageFull, "storage_full")                          \
   X(kStorageIo, "storage_io")                              \
+  X(kStoreUnavailable, "store_unavailable")                \
+  X(kOutcomeUnknown, "outcome_unknown")                    \
   X(kDamaged, "damaged")                                   \
   X(kNeedsVersion, "needs_version")                        \
   X(kForeignData, "foreign_data")                          \

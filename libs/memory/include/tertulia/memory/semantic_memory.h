@@ -226,6 +226,7 @@ class SemanticMemory {
   // through the store calls this, or drop_owner.
   void drop(const CollectionId& collection);
   void drop_owner(const TenantId& tenant, const OwnerId& owner);
+  void drop_all();
 
   const EmbedderInfo& embedder() const;
 

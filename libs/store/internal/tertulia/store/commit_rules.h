@@ -43,6 +43,10 @@ struct SessionImage {
 std::vector<StreamId> streams_of(const Commit& commit);
 std::vector<StreamId> streams_of(const Note& note);
 
+// kMissingField for a key that lacks one of its parts. check_commit and check_note look at it first.
+Result<void> check_key(const SessionKey& key);
+// kMissingField for a session that is closed without a reason, or the reverse.
+Result<void> check_end(const Session& session);
 // Ok if the commit may be applied. `image` is null if the session does not exist. A first error is given, in
 // this order: the revision, the conditions, then the changes one by one, each as if those before it were
 // done.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "tertulia/base/result.h"
 #include "tertulia/store/session_key.h"
@@ -11,7 +12,8 @@
 
 namespace tertulia {
 
-// Concurrency: made, used and destroyed by one thread. A store belongs to one process, so a hold does.
+// Concurrency: made, used and destroyed by one thread. The process that holds the store keeps the holds; one
+// that shares it asks for them (PassesHolds).
 class SessionHold {
  public:
   // Waits until what was begun before it is written. There need not be a session of this name: then nobody
@@ -23,15 +25,43 @@ class SessionHold {
   ~SessionHold();
 
  private:
-  SessionHold(const Store& store, SessionKey key) : store_(&store), key_(std::move(key)) {}
+  SessionHold(const Store* store, SessionKey key, std::shared_ptr<void> elsewhere = nullptr)
+      : store_(store), key_(std::move(key)), elsewhere_(std::move(elsewhere)) {}
 
+  // Null for one that is kept elsewhere.
   const Store* store_;
   SessionKey key_;
+  std::shared_ptr<void> elsewhere_;
+};
+
+// What a store implements beside Store if another one keeps its holds: the store behind it, or one in another
+// process.
+class PassesHolds {
+ public:
+  // Held until what it gives is gone.
+  virtual Result<std::shared_ptr<void>> take_hold(const SessionKey& key) = 0;
+
+ protected:
+  ~PassesHolds() = default;
 };
 
 // The calling thread. Other than a std::thread::id it is not given to another thread when this one has ended.
 enum class AskingThread : std::uint64_t {};
 AskingThread asking_thread();
+// One more, for a thread of another process.
+AskingThread new_asking_thread();
+
+// While one lives, the calling thread asks in the name of another.
+class AskingFor {
+ public:
+  explicit AskingFor(AskingThread other);
+  ~AskingFor();
+  AskingFor(const AskingFor&) = delete;
+  AskingFor& operator=(const AskingFor&) = delete;
+
+ private:
+  const AskingThread before_;
+};
 
 // What a store asks before it reads or changes a session: kTurnRunning if a thread other than the asking one
 // holds it. Costs one load of an atomic while nobody holds anything. A store with a queue asks again where a

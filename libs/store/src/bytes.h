@@ -1,4 +1,5 @@
-// Numbers and texts as bytes: what the blobs of the SQLite store are made of.
+// Numbers and texts as bytes: what the blobs of the SQLite store and the messages of a shared one are made
+// of.
 #pragma once
 
 #include <array>
