@@ -1,6 +1,9 @@
 # What can be chosen, and what every target of ours is compiled with.
 #
 # TERTULIA_DEVELOPER  tests, benches and examples. On at top level, off as a subproject.
+# TERTULIA_PROGRAMS   the program `tertulia`: commands, server, chat. On at top level, off as a subproject.
+# TERTULIA_MINILM     the embedder all-MiniLM-L6-v2, tertulia::minilm, and oneDNN with it. As TERTULIA_PROGRAMS, which use it.
+# BUILD_SHARED_LIBS   tertulia::tertulia is one shared library, libtertulia.so, in place of static ones. Off.
 # TERTULIA_WARNINGS   our warnings, as errors. As TERTULIA_DEVELOPER, unless said otherwise.
 # TERTULIA_SANITIZE   a list for -fsanitize, for example "address,undefined". Empty by default.
 # TERTULIA_FUZZ       build fuzz/ with libFuzzer (clang only).
@@ -9,6 +12,12 @@
 # TERTULIA_API_ONLY   only prove that the public headers compile with this compiler; builds no library.
 
 option(TERTULIA_DEVELOPER "Build tests, benches and examples" ${PROJECT_IS_TOP_LEVEL})
+option(TERTULIA_PROGRAMS "Build the program tertulia" ${PROJECT_IS_TOP_LEVEL})
+option(TERTULIA_MINILM "Build the embedder all-MiniLM-L6-v2, which needs oneDNN" ${TERTULIA_PROGRAMS})
+option(BUILD_SHARED_LIBS "tertulia::tertulia is one shared library" OFF)
+if(TERTULIA_DEVELOPER AND NOT TERTULIA_PROGRAMS)
+  message(FATAL_ERROR "The tests run the program: TERTULIA_DEVELOPER needs TERTULIA_PROGRAMS.")
+endif()
 option(TERTULIA_WARNINGS "Compile with our warnings, as errors" ${TERTULIA_DEVELOPER})
 set(TERTULIA_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=...")
 option(TERTULIA_FUZZ "Build the fuzzers" OFF)

@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include <curl/curl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -42,24 +41,15 @@ std::string_view HttpHead::header(std::string_view name) const {
 class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
  public:
   explicit Loop(HttpClientOptions options) : options_(std::move(options)) {
-    static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-    TERTULIA_CHECK(ready == CURLE_OK, "libcurl could not be started");
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     TERTULIA_CHECK(epoll_ >= 0 && bell_ >= 0, "the process has no file descriptors left for an HTTP client");
     epoll_event event{.events = EPOLLIN, .data = {.fd = bell_}};
     epoll_ctl(epoll_, EPOLL_CTL_ADD, bell_, &event);
-    multi_ = curl_multi_init();
-    TERTULIA_CHECK(multi_ != nullptr, "libcurl gave no multi handle");
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.idle_connections));
   }
 
   ~Loop() {
-    curl_multi_cleanup(multi_);
+    if (multi_ != nullptr) curl().multi_cleanup(multi_);
     close(bell_);
     close(epoll_);
   }
@@ -120,7 +110,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
     if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
     epoll_ctl(loop.epoll_, known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
     // Any pointer that is not null says that the socket is in the set.
-    if (known == nullptr) curl_multi_assign(loop.multi_, fd, self);
+    if (known == nullptr) curl().multi_assign(loop.multi_, fd, self);
     return 0;
   }
 
@@ -146,7 +136,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
       if (curl_due_ && *curl_due_ <= time) {
         curl_due_.reset();
         int running = 0;
-        curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+        curl().multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
       }
       for (HttpTransfer* transfer : std::exchange(hurried_, {})) {
         if (transfer->timer) timers_.erase({*transfer->timer, transfer});
@@ -156,7 +146,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
       expire(time);
     }
     for (auto& [handle, transfer] : transfers_) {
-      curl_multi_remove_handle(multi_, handle);
+      curl().multi_remove_handle(multi_, handle);
       transfer->end({.how = HttpEnd::How::kClosed, .sentence = "the HTTP client is closed"});
     }
     timers_.clear();
@@ -191,7 +181,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
       if ((event.events & EPOLLOUT) != 0) what |= CURL_CSELECT_OUT;
       if ((event.events & EPOLLERR) != 0) what |= CURL_CSELECT_ERR;
       int running = 0;
-      curl_multi_socket_action(multi_, event.data.fd, what, &running);
+      curl().multi_socket_action(multi_, event.data.fd, what, &running);
     }
   }
 
@@ -214,14 +204,26 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
     return !stopping;
   }
 
+  // With the first transfer: a client that nobody uses needs no libcurl.
+  void make_multi() {
+    multi_ = curl().multi_init();
+    TERTULIA_CHECK(multi_ != nullptr, "libcurl gave no multi handle");
+    curl().multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
+    curl().multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl().multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
+    curl().multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+    curl().multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.idle_connections));
+  }
+
   void begin(std::unique_ptr<HttpTransfer> transfer) {
     if (std::optional<HttpEnd> problem = transfer->prepare(options_, hurried_))
       return transfer->end(*std::move(problem));
+    if (multi_ == nullptr) make_multi();
     HttpTransfer& one = *transfer;
     by_number_[one.number()] = &one;
     transfers_.emplace(one.handle(), std::move(transfer));
     schedule(one);
-    if (curl_multi_add_handle(multi_, one.handle()) != CURLM_OK)
+    if (curl().multi_add_handle(multi_, one.handle()) != CURLM_OK)
       abort(&one, {.how = HttpEnd::How::kUnreachable, .sentence = "libcurl would not take the request"});
   }
 
@@ -244,7 +246,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   }
 
   void abort(HttpTransfer* transfer, HttpEnd end) {
-    curl_multi_remove_handle(multi_, transfer->handle());
+    curl().multi_remove_handle(multi_, transfer->handle());
     take_out(transfer)->end(std::move(end));
   }
 
@@ -256,8 +258,9 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   }
 
   void collect_finished() {
+    if (multi_ == nullptr) return;
     int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+    while (const CURLMsg* message = curl().multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const auto found = transfers_.find(message->easy_handle);
       if (found == transfers_.end()) continue;
