@@ -31,6 +31,8 @@ else()
   list(REMOVE_ITEM built tertulia)
 endif()
 add_custom_target(installable DEPENDS ${built} tertulia-extract)
+add_custom_target(packable DEPENDS ${static_targets} ${shared_targets})
+add_dependencies(packable installable)
 
 install(TARGETS ${static_targets} EXPORT tertulia-static
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev ${not_static}
@@ -67,12 +69,11 @@ configure_file(cmake/tertulia.pc.in pkgconfig/static/tertulia.pc @ONLY)
 set(TERTULIA_PC_REQUIRES "")
 set(TERTULIA_PC_LIBS "-ltertulia")
 configure_file(cmake/tertulia.pc.in pkgconfig/shared/tertulia.pc @ONLY)
-if(BUILD_SHARED_LIBS)
-  set(TERTULIA_PC "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/shared/tertulia.pc")
-else()
-  set(TERTULIA_PC "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/static/tertulia.pc")
-endif()
-install(FILES "${TERTULIA_PC}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+# The packages have that of the shared one.
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/static/tertulia.pc"
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT static ${not_static})
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/pkgconfig/shared/tertulia.pc"
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev ${not_shared})
 
 install(TARGETS tertulia-extract RUNTIME DESTINATION libexec/tertulia COMPONENT runtime)
 if(TERTULIA_MINILM)
