@@ -1,4 +1,4 @@
-// The smallest program that keeps conversations: what it costs to compile and to link is checked.
+// The smallest program that keeps conversations (docs/embed.md). What it needs when it runs is checked.
 #include <iostream>
 
 #include <tertulia/tertulia.h>
