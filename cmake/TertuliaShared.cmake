@@ -2,7 +2,7 @@
 #
 # The shared library hides all that is not in namespace tertulia, and what it shows has a version (libtertulia.map). Before
 # 1.0 each minor version is a binary interface of its own, and the soname says so: libtertulia.so.0.1.
-# The target is always there, because packages hold both; who wants static libraries never builds it.
+# The target is always there, because packages hold both; who builds static libraries alone never builds it.
 if(TERTULIA_API_ONLY)
   add_library(tertulia::tertulia ALIAS tertulia)
   return()
@@ -14,10 +14,14 @@ foreach(layer IN LISTS TERTULIA_LAYERS)
   list(APPEND objects $<TARGET_OBJECTS:tertulia_${layer}>)
 endforeach()
 configure_file(cmake/libtertulia.map.in libtertulia.map @ONLY)
-add_library(tertulia_shared SHARED ${objects})
+set(unless_asked EXCLUDE_FROM_ALL)
+if(BUILD_SHARED_LIBS OR (TERTULIA_DEVELOPER AND NOT TERTULIA_SANITIZE))
+  set(unless_asked "")
+endif()
+add_library(tertulia_shared SHARED ${unless_asked} ${objects})
 set_target_properties(tertulia_shared PROPERTIES
   EXPORT_NAME tertulia OUTPUT_NAME tertulia VERSION ${PROJECT_VERSION} SOVERSION ${TERTULIA_ABI} LINKER_LANGUAGE CXX
-  EXCLUDE_FROM_ALL $<NOT:$<BOOL:${BUILD_SHARED_LIBS}>> LINK_DEPENDS "${PROJECT_BINARY_DIR}/libtertulia.map")
+  LINK_DEPENDS "${PROJECT_BINARY_DIR}/libtertulia.map")
 target_compile_features(tertulia_shared INTERFACE cxx_std_20)
 # Of the archives it takes nothing, since all their objects are there: they say which libraries they need.
 target_link_libraries(tertulia_shared PRIVATE $<BUILD_INTERFACE:tertulia>)
@@ -33,7 +37,7 @@ if(TERTULIA_MINILM)
   list(APPEND TERTULIA_BESIDE minilm)
 endif()
 foreach(name IN LISTS TERTULIA_BESIDE)
-  add_library(tertulia_${name}_for_shared STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:tertulia_${name}>)
+  add_library(tertulia_${name}_for_shared STATIC ${unless_asked} $<TARGET_OBJECTS:tertulia_${name}>)
   set_target_properties(tertulia_${name}_for_shared PROPERTIES
     EXPORT_NAME ${name} OUTPUT_NAME tertulia_${name} ARCHIVE_OUTPUT_DIRECTORY shared LINKER_LANGUAGE CXX)
   target_link_libraries(tertulia_${name}_for_shared PUBLIC tertulia_shared)
