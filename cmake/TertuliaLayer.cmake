@@ -2,6 +2,8 @@
 #
 #   tertulia_layers(base text …)          the order; lowest first
 #   tertulia_layer(text SOURCES … DEPENDS base [PRIVATE_LIBS …] [ALONE sources outside the batches] [QUICK])
+#   tertulia_library(minilm SOURCES … DEPENDS model [PRIVATE_LIBS …])
+#                                         a library beside the layers: tertulia::tertulia does not bring it
 #   tertulia_layer_tests(text [NAME bpe] [SHARDS 2] [COST 20] [HOT] SOURCES … [LIBS …] [ALONE …])
 #                                         text_tests, or text_bpe_tests; COST: seconds, if many; HOT: optimised always
 
@@ -54,6 +56,19 @@ function(tertulia_layer layer)
     target_link_libraries(${target} ${scope} tertulia::${dependency})
   endforeach()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${layer} OUTPUT_NAME tertulia_${layer})
+endfunction()
+
+function(tertulia_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE_LIBS")
+  set(target tertulia_${name})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(tertulia::${name} ALIAS ${target})
+  foreach(dependency IN LISTS arg_DEPENDS)
+    target_link_libraries(${target} PUBLIC tertulia::${dependency})
+  endforeach()
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:tertulia_flags> ${arg_PRIVATE_LIBS})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  tertulia_batch(${target})
 endfunction()
 
 # Target public_headers: each compiles on its own, with no more than its layer may include.

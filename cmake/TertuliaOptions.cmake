@@ -1,19 +1,31 @@
 # What can be chosen, and what every target of ours is compiled with.
 #
 # TERTULIA_DEVELOPER  tests, benches and examples. On at top level, off as a subproject.
+# TERTULIA_PROGRAMS   the program `tertulia`: commands, server, chat. On at top level, off as a subproject.
+# TERTULIA_MINILM     the embedder all-MiniLM-L6-v2, tertulia::minilm, and oneDNN with it. As TERTULIA_PROGRAMS, which use it.
+# BUILD_SHARED_LIBS   tertulia::tertulia is one shared library, libtertulia.so, in place of static ones. Off.
 # TERTULIA_WARNINGS   our warnings, as errors. As TERTULIA_DEVELOPER, unless said otherwise.
 # TERTULIA_SANITIZE   a list for -fsanitize, for example "address,undefined". Empty by default.
 # TERTULIA_FUZZ       build fuzz/ with libFuzzer (clang only).
 # TERTULIA_BATCH      so many sources of a library, app or test program are compiled as one: what they include is read once. 0: each alone.
 # TERTULIA_QUICK      what computes little (apps, tests, the upper layers) is not optimised, for builds in a hurry.
+# TERTULIA_PROMPT     for a release that is soon there: standard headers are precompiled for -O2, programs are compiled at -O1 and in
+#                     larger batches. The libraries stay at -O2, which must be the flag of the build. clang only.
 # TERTULIA_API_ONLY   only prove that the public headers compile with this compiler; builds no library.
 
 option(TERTULIA_DEVELOPER "Build tests, benches and examples" ${PROJECT_IS_TOP_LEVEL})
+option(TERTULIA_PROGRAMS "Build the program tertulia" ${PROJECT_IS_TOP_LEVEL})
+option(TERTULIA_MINILM "Build the embedder all-MiniLM-L6-v2, which needs oneDNN" ${TERTULIA_PROGRAMS})
+option(BUILD_SHARED_LIBS "tertulia::tertulia is one shared library" OFF)
+if(TERTULIA_DEVELOPER AND NOT TERTULIA_PROGRAMS)
+  message(FATAL_ERROR "The tests run the program: TERTULIA_DEVELOPER needs TERTULIA_PROGRAMS.")
+endif()
 option(TERTULIA_WARNINGS "Compile with our warnings, as errors" ${TERTULIA_DEVELOPER})
 set(TERTULIA_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=...")
 option(TERTULIA_FUZZ "Build the fuzzers" OFF)
 set(TERTULIA_BATCH 8 CACHE STRING "Sources compiled as one, 0 for each alone")
 option(TERTULIA_QUICK "Do not optimise what computes little" OFF)
+option(TERTULIA_PROMPT "Compile programs at -O1 and precompile headers for -O2" OFF)
 option(TERTULIA_API_ONLY "Only compile the public headers" OFF)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND NOT TERTULIA_API_ONLY)
@@ -84,10 +96,24 @@ function(tertulia_quick target)
   endif()
 endfunction()
 
+# A library that only our own programs link. What conversations wait for is in the layers.
+function(tertulia_of_programs target)
+  tertulia_quick(${target})
+  if(NOT TERTULIA_PROMPT OR TERTULIA_QUICK)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -O1)
+  set_target_properties(${target} PROPERTIES TERTULIA_PRECOMPILED std-O1)
+  if(TERTULIA_BATCH GREATER 1)
+    math(EXPR sources "2 * ${TERTULIA_BATCH}")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${sources})
+  endif()
+endfunction()
+
 # Of a template or an inline function that several objects have, a linker keeps the one it sees first. A library that is
 # optimised stands before the objects that are not, or it would run with theirs: stores were half as fast in their tests.
 function(tertulia_optimised_first target)
-  if(TERTULIA_QUICK)
+  if(TERTULIA_QUICK OR TERTULIA_PROMPT)
     target_link_options(${target} INTERFACE $<BUILD_INTERFACE:$<TARGET_FILE:${target}>>)
   endif()
 endfunction()

@@ -7,6 +7,7 @@
 #include "tertulia/memory/model_summariser.h"
 
 #include "host.h"
+#include "local_embedder.h"
 
 namespace tertulia {
 namespace {
@@ -45,7 +46,7 @@ Result<std::shared_ptr<Embedder>> configured_embedder(const Config& config) {
         std::min(options.provider.connect_timeout, options.provider.idle_timeout);
     return cached_embedder(http_embedder(std::move(options)));
   }
-  auto minilm = minilm_embedder();
+  auto minilm = local_embedder();
   if (!minilm) return std::move(minilm).error().in("memory.embedder");
   return minilm;
 }

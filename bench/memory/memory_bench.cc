@@ -24,6 +24,7 @@
 #include "tertulia/memory/hybrid_index.h"
 #include "tertulia/memory/vector_index.h"
 #include "tertulia/model/embedder.h"
+#include "tertulia/model/minilm_embedder.h"
 
 #include "figure.h"
 #include "locomo.h"

@@ -40,10 +40,10 @@ function checkNames(tree, name, prose) {
   return count;
 }
 
-// A C++ block that follows `<!-- examples/x.cc -->` is in that file, word for word.
+// A block of C++ or CMake that follows `<!-- examples/x.cc -->` is in that file, word for word.
 function checkQuotes(tree, name) {
   let count = 0;
-  for (const [, quoted, block] of tree.read(name).matchAll(/<!-- (examples\/\S+) -->\n```cpp\n([\s\S]*?)```/g)) {
+  for (const [, quoted, block] of tree.read(name).matchAll(/<!-- (examples\/\S+) -->\n```(?:cpp|cmake)\n([\s\S]*?)```/g)) {
     count += 1;
     if (!tree.read(quoted).includes(block.trim())) tree.wrong(name, `the code block is not what ${quoted} says`);
   }

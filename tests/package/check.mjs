@@ -43,17 +43,48 @@ echo "dpkg installed it, it served as its own user, and purging it kept the conv
 '
 `;
 
+// The other packages: what is in them, what they ask for, and that a program builds and runs with them alone.
+function checkLibraries(debs) {
+  const deb = (start) => join(folder, debs.find((file) => file.startsWith(start)));
+  const told = (start, key) => run('dpkg-deb', '-f', deb(start), key).trim();
+  const listing = (start) => run('dpkg-deb', '-c', deb(start));
+  assert.match(told('libtertulia0.1_', 'Depends'), /libcurl4.*libsqlite3-0|libsqlite3-0.*libcurl4/);
+  assert.doesNotMatch(told('libtertulia0.1_', 'Depends'), /dnnl|poppler|gomp/);
+  assert.match(told('libtertulia-dev_', 'Depends'), /libtertulia0\.1 \(= \d/);
+  assert.equal(told('tertulia-minilm_', 'Architecture'), 'all');
+  for (const file of ['libtertulia.so.0.1', 'libexec/tertulia/tertulia-extract', 'doc/libtertulia0.1/copyright']) {
+    assert.ok(listing('libtertulia0.1_').includes(file), `libtertulia0.1 holds ${file}`);
+  }
+  for (const file of ['libtertulia.so ->', 'libtertulia_agent.a', 'include/tertulia/tertulia.h', 'tertulia-config.cmake', 'tertulia.pc']) {
+    assert.ok(listing('libtertulia-dev_').includes(file), `libtertulia-dev holds ${file}`);
+  }
+  const unpacked = join(folder, 'libraries');
+  for (const start of ['libtertulia0.1_', 'libtertulia-dev_']) run('dpkg-deb', '-x', deb(start), unpacked);
+  const library = join(unpacked, 'usr/lib');
+  const flags = execFileSync('pkg-config', ['--define-prefix', '--cflags', '--libs', 'tertulia'], {
+    encoding: 'utf8', env: { ...process.env, PKG_CONFIG_PATH: join(library, 'pkgconfig') },
+  }).trim().split(/\s+/);
+  run('g++-12', '-std=c++20', join(source, 'examples/embed/main.cc'), '-o', join(folder, 'first'), ...flags);
+  const said = execFileSync(join(folder, 'first'), [join(folder, 'conversations')], { encoding: 'utf8', env: { LD_LIBRARY_PATH: library } });
+  assert.equal(said, '10 + 20 = 30.\n');
+  run('strip', join(folder, 'first'));
+  console.log(`a program with libtertulia.so: ${statSync(join(folder, 'first')).size} bytes stripped`);
+}
+
 try {
   execFileSync('cpack', ['--config', join(build, 'CPackConfig.cmake'), '-B', folder], { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder });
-  const [name] = readdirSync(folder).filter((file) => file.endsWith('.deb'));
-  assert.match(name, /^tertulia_\d+\.\d+\.\d+_\w+\.deb$/);
+  const debs = readdirSync(folder).filter((file) => file.endsWith('.deb')).sort();
+  assert.deepEqual(debs.map((file) => file.replace(/_.*/, '')).sort(), ['libtertulia-dev', 'libtertulia0.1', 'tertulia', 'tertulia-minilm']);
+  const name = debs.find((file) => /^tertulia_\d+\.\d+\.\d+_\w+\.deb$/.test(file));
   const deb = join(folder, name);
+  checkLibraries(debs);
 
   // What dpkg is told.
   const field = (key) => run('dpkg-deb', '-f', deb, key).trim();
   assert.equal(field('Package'), 'tertulia');
   assert.match(field('Depends'), /adduser/);
   assert.match(field('Depends'), /libc6 \(>= /, 'the libraries that the program needs');
+  assert.match(field('Depends'), /libcurl4/, 'and that which it loads');
   run('dpkg-deb', '-e', deb, join(folder, 'control'));
   assert.equal(readFileSync(join(folder, 'control/conffiles'), 'utf8'), '/etc/tertulia/config.toml\n');
   for (const script of ['postinst', 'prerm', 'postrm']) {

@@ -9,6 +9,7 @@
 #include "tertulia/text/tokenizer.h"
 
 #include "core/call.h"
+#include "host/local_embedder.h"
 #include "openai/fields.h"
 #include "openai/routes.h"
 
@@ -35,7 +36,7 @@ Result<std::shared_ptr<Embedder>> find_embedder(const Services& services, const 
   if (model == "default" || model == usual->info().name) return usual;
   if (model == "static" || model == static_embedder()->info().name) return static_embedder();
   if (model == "minilm") {
-    static const Result<std::shared_ptr<Embedder>> kMiniLm = minilm_embedder();
+    static const Result<std::shared_ptr<Embedder>> kMiniLm = local_embedder();
     if (kMiniLm) return kMiniLm;
   }
   return Error(ErrorCode::kModelNotFound,

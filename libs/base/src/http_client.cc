@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include <curl/curl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -66,8 +65,9 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
       MutexLock lock(mutex_);
       if (!stopping_) {
         // With the first request, and again with the next one if there was no room for it.
-        if (const char* const missing = thread_.joinable() ? nullptr : start()) {
-          refusal = {.how = HttpEnd::How::kUnreachable, .sentence = missing};
+        std::optional<std::string> missing = thread_.joinable() ? std::nullopt : start();
+        if (missing) {
+          refusal = {.how = HttpEnd::How::kUnreachable, .sentence = *std::move(missing)};
         } else {
           orders_.push_back(std::move(transfer));
         }
@@ -99,34 +99,33 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
 
  private:
   // What the machine lacks for it, in words; nothing if it runs.
-  const char* start() TERTULIA_REQUIRES(mutex_) {
-    static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (ready != CURLE_OK) return "libcurl could not be started";
+  std::optional<std::string> start() TERTULIA_REQUIRES(mutex_) {
+    if (const auto& library = loaded_curl(); !library) return library.error().message();
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (epoll_ >= 0 && bell_ >= 0) multi_ = curl_multi_init();
+    if (epoll_ >= 0 && bell_ >= 0) multi_ = curl().multi_init();
     if (multi_ == nullptr) {
       close_all();
       return "the process has no file descriptors or no memory left for an HTTP client";
     }
     epoll_event event{.events = EPOLLIN, .data = {.fd = bell_}};
     epoll_ctl(epoll_, EPOLL_CTL_ADD, bell_, &event);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.idle_connections));
+    curl().multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Loop::on_socket);
+    curl().multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl().multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Loop::on_timer);
+    curl().multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+    curl().multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.idle_connections));
     try {
       thread_ = std::thread([self = shared_from_this()] { self->run(); });
     } catch (const std::exception&) {
       close_all();
       return "the machine allows no further thread for an HTTP client; end other programs or raise its limit";
     }
-    return nullptr;
+    return std::nullopt;
   }
 
   void close_all() {
-    if (multi_ != nullptr) curl_multi_cleanup(multi_);
+    if (multi_ != nullptr) curl().multi_cleanup(multi_);
     multi_ = nullptr;
     for (int* const file : {&bell_, &epoll_}) {
       if (*file >= 0) close(*file);
@@ -145,7 +144,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
     if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
     epoll_ctl(loop.epoll_, known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
     // Any pointer that is not null says that the socket is in the set.
-    if (known == nullptr) curl_multi_assign(loop.multi_, fd, self);
+    if (known == nullptr) curl().multi_assign(loop.multi_, fd, self);
     return 0;
   }
 
@@ -171,7 +170,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
       if (curl_due_ && *curl_due_ <= time) {
         curl_due_.reset();
         int running = 0;
-        curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+        curl().multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
       }
       for (HttpTransfer* transfer : std::exchange(hurried_, {})) {
         if (transfer->timer) timers_.erase({*transfer->timer, transfer});
@@ -181,7 +180,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
       expire(time);
     }
     for (auto& [handle, transfer] : transfers_) {
-      curl_multi_remove_handle(multi_, handle);
+      curl().multi_remove_handle(multi_, handle);
       transfer->end({.how = HttpEnd::How::kClosed, .sentence = "the HTTP client is closed"});
     }
     timers_.clear();
@@ -216,7 +215,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
       if ((event.events & EPOLLOUT) != 0) what |= CURL_CSELECT_OUT;
       if ((event.events & EPOLLERR) != 0) what |= CURL_CSELECT_ERR;
       int running = 0;
-      curl_multi_socket_action(multi_, event.data.fd, what, &running);
+      curl().multi_socket_action(multi_, event.data.fd, what, &running);
     }
   }
 
@@ -246,7 +245,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
     by_number_[one.number()] = &one;
     transfers_.emplace(one.handle(), std::move(transfer));
     schedule(one);
-    if (curl_multi_add_handle(multi_, one.handle()) != CURLM_OK)
+    if (curl().multi_add_handle(multi_, one.handle()) != CURLM_OK)
       abort(&one, {.how = HttpEnd::How::kUnreachable, .sentence = "libcurl would not take the request"});
   }
 
@@ -269,7 +268,7 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   }
 
   void abort(HttpTransfer* transfer, HttpEnd end) {
-    curl_multi_remove_handle(multi_, transfer->handle());
+    curl().multi_remove_handle(multi_, transfer->handle());
     take_out(transfer)->end(std::move(end));
   }
 
@@ -281,8 +280,9 @@ class HttpClient::Loop : public std::enable_shared_from_this<Loop> {
   }
 
   void collect_finished() {
+    if (multi_ == nullptr) return;
     int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+    while (const CURLMsg* message = curl().multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const auto found = transfers_.find(message->easy_handle);
       if (found == transfers_.end()) continue;

@@ -39,7 +39,7 @@ void free_wiped(curl_slist* list) {
     volatile char* byte = node->data;
     while (*byte != '\0') *byte++ = '\0';
   }
-  curl_slist_free_all(list);
+  curl().slist_free_all(list);
 }
 
 }  // namespace
@@ -48,9 +48,10 @@ HttpTransfer::HttpTransfer(std::uint64_t number, HttpRequest request, HttpHandle
     : number_(number), request_(std::move(request)), handlers_(std::move(handlers)) {}
 
 HttpTransfer::~HttpTransfer() {
-  if (handle_ != nullptr) curl_easy_cleanup(handle_);
+  if (handle_ == nullptr) return;
+  curl().easy_cleanup(handle_);
   free_wiped(headers_);
-  curl_slist_free_all(known_hosts_);
+  curl().slist_free_all(known_hosts_);
 }
 
 std::optional<HttpEnd> HttpTransfer::prepare(const HttpClientOptions& options,
@@ -67,55 +68,58 @@ std::optional<HttpEnd> HttpTransfer::prepare(const HttpClientOptions& options,
   });
   if (!plain || !plain_secrets)
     return HttpEnd{.how = HttpEnd::How::kBadUrl, .sentence = "a header of the request holds a line break"};
-  handle_ = curl_easy_init();
+  if (const auto& library = loaded_curl(); !library)
+    return HttpEnd{
+        .how = HttpEnd::How::kStopped, .sentence = library.error().message(), .error = library.error()};
+  handle_ = curl().easy_init();
   if (handle_ == nullptr)
     return HttpEnd{.how = HttpEnd::How::kUnreachable, .sentence = "libcurl is out of memory"};
-  curl_easy_setopt(handle_, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(handle_, CURLOPT_PROTOCOLS_STR, "http,https");
-  if (curl_easy_setopt(handle_, CURLOPT_URL, request_.url.c_str()) != CURLE_OK)
+  curl().easy_setopt(handle_, CURLOPT_NOSIGNAL, 1L);
+  curl().easy_setopt(handle_, CURLOPT_PROTOCOLS_STR, "http,https");
+  if (curl().easy_setopt(handle_, CURLOPT_URL, request_.url.c_str()) != CURLE_OK)
     return HttpEnd{.how = HttpEnd::How::kBadUrl, .sentence = "the address is not one"};
-  curl_easy_setopt(handle_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  curl_easy_setopt(handle_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  curl_easy_setopt(handle_, CURLOPT_CONNECTTIMEOUT_MS, 0x7fffffffL);
-  curl_easy_setopt(handle_, CURLOPT_BUFFERSIZE, 8L << 10);
-  if (!options.ca_file.empty()) curl_easy_setopt(handle_, CURLOPT_CAINFO, options.ca_file.c_str());
+  curl().easy_setopt(handle_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl().easy_setopt(handle_, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  curl().easy_setopt(handle_, CURLOPT_CONNECTTIMEOUT_MS, 0x7fffffffL);
+  curl().easy_setopt(handle_, CURLOPT_BUFFERSIZE, 8L << 10);
+  if (!options.ca_file.empty()) curl().easy_setopt(handle_, CURLOPT_CAINFO, options.ca_file.c_str());
   set_route(options);
   set_method();
   add_headers();
-  curl_easy_setopt(handle_, CURLOPT_HEADERFUNCTION, &HttpTransfer::on_header);
-  curl_easy_setopt(handle_, CURLOPT_HEADERDATA, this);
-  curl_easy_setopt(handle_, CURLOPT_WRITEFUNCTION, &HttpTransfer::on_body);
-  curl_easy_setopt(handle_, CURLOPT_WRITEDATA, this);
-  curl_easy_setopt(handle_, CURLOPT_PREREQFUNCTION, &HttpTransfer::on_connected);
-  curl_easy_setopt(handle_, CURLOPT_PREREQDATA, this);
+  curl().easy_setopt(handle_, CURLOPT_HEADERFUNCTION, &HttpTransfer::on_header);
+  curl().easy_setopt(handle_, CURLOPT_HEADERDATA, this);
+  curl().easy_setopt(handle_, CURLOPT_WRITEFUNCTION, &HttpTransfer::on_body);
+  curl().easy_setopt(handle_, CURLOPT_WRITEDATA, this);
+  curl().easy_setopt(handle_, CURLOPT_PREREQFUNCTION, &HttpTransfer::on_connected);
+  curl().easy_setopt(handle_, CURLOPT_PREREQDATA, this);
   return std::nullopt;
 }
 
 void HttpTransfer::set_route(const HttpClientOptions& options) {
-  if (options.proxy) curl_easy_setopt(handle_, CURLOPT_PROXY, options.proxy->c_str());
+  if (options.proxy) curl().easy_setopt(handle_, CURLOPT_PROXY, options.proxy->c_str());
   for (const std::string& host : options.known_hosts)
-    known_hosts_ = curl_slist_append(known_hosts_, host.c_str());
-  if (known_hosts_ != nullptr) curl_easy_setopt(handle_, CURLOPT_RESOLVE, known_hosts_);
+    known_hosts_ = curl().slist_append(known_hosts_, host.c_str());
+  if (known_hosts_ != nullptr) curl().easy_setopt(handle_, CURLOPT_RESOLVE, known_hosts_);
   if (!request_.allow_address) return;
-  curl_easy_setopt(handle_, CURLOPT_PROXY, "");
+  curl().easy_setopt(handle_, CURLOPT_PROXY, "");
   // A connection that somebody else has opened was not judged.
-  curl_easy_setopt(handle_, CURLOPT_FRESH_CONNECT, 1L);
-  curl_easy_setopt(handle_, CURLOPT_FORBID_REUSE, 1L);
-  curl_easy_setopt(handle_, CURLOPT_OPENSOCKETFUNCTION, &HttpTransfer::on_open_socket);
-  curl_easy_setopt(handle_, CURLOPT_OPENSOCKETDATA, this);
+  curl().easy_setopt(handle_, CURLOPT_FRESH_CONNECT, 1L);
+  curl().easy_setopt(handle_, CURLOPT_FORBID_REUSE, 1L);
+  curl().easy_setopt(handle_, CURLOPT_OPENSOCKETFUNCTION, &HttpTransfer::on_open_socket);
+  curl().easy_setopt(handle_, CURLOPT_OPENSOCKETDATA, this);
 }
 
 void HttpTransfer::set_method() {
   if (request_.method == "POST") {
-    curl_easy_setopt(handle_, CURLOPT_POST, 1L);
+    curl().easy_setopt(handle_, CURLOPT_POST, 1L);
   } else if (request_.method == "HEAD") {
-    curl_easy_setopt(handle_, CURLOPT_NOBODY, 1L);
+    curl().easy_setopt(handle_, CURLOPT_NOBODY, 1L);
   } else if (request_.method != "GET") {
-    curl_easy_setopt(handle_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+    curl().easy_setopt(handle_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   }
   if (request_.body.empty() && request_.method != "POST") return;
-  curl_easy_setopt(handle_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-  curl_easy_setopt(handle_, CURLOPT_POSTFIELDS, request_.body.c_str());
+  curl().easy_setopt(handle_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+  curl().easy_setopt(handle_, CURLOPT_POSTFIELDS, request_.body.c_str());
 }
 
 bool HttpTransfer::may_connect(const sockaddr& address) {
@@ -153,18 +157,18 @@ void HttpTransfer::add_headers() {
   for (const HttpHeader& header : request_.headers) {
     // libcurl takes "Name:" as "leave it out" and "Name;" as "send it empty".
     const std::string line = header.value.empty() ? header.name + ";" : header.name + ": " + header.value;
-    headers_ = curl_slist_append(headers_, line.c_str());
+    headers_ = curl().slist_append(headers_, line.c_str());
   }
   for (const HttpSecretHeader& header : request_.secret_headers) {
     std::string line = header.name + ": " + header.prefix;
     line += header.secret->reveal();
     if (names_secret(header.name)) mask_.add(header.secret->reveal());
-    headers_ = curl_slist_append(headers_, line.c_str());
+    headers_ = curl().slist_append(headers_, line.c_str());
     wipe(line);
   }
   // No waiting for "100 Continue" before a large body.
-  headers_ = curl_slist_append(headers_, "Expect:");
-  curl_easy_setopt(handle_, CURLOPT_HTTPHEADER, headers_);
+  headers_ = curl().slist_append(headers_, "Expect:");
+  curl().easy_setopt(handle_, CURLOPT_HTTPHEADER, headers_);
 }
 
 // When the patience with the connection, or with the silence on it, ends.
@@ -211,7 +215,7 @@ HttpEnd HttpTransfer::outcome(CURLcode code) {
     if (finish_head() && (lingers_ || tell_body(mask_.rest()))) return {};
     return *std::move(stopped_);
   }
-  const std::string sentence = host() + ": " + printable(curl_easy_strerror(code), 120);
+  const std::string sentence = host() + ": " + printable(curl().easy_strerror(code), 120);
   switch (code) {
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:

@@ -6,8 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include <curl/curl.h>
-
+#include "tertulia/base/curl_library.h"
 #include "tertulia/base/http_client.h"
 #include "tertulia/base/secret_mask.h"
 

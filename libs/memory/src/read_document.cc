@@ -44,15 +44,16 @@ Result<DocumentHelper> find_helper() {
     if (!chosen.helper.program.empty()) return chosen.helper;
   }
   const Path own = own_directory();
-  const std::array<Path, 3> places = {own / "tertulia-extract",
-                                      own.parent_path() / "libexec" / "tertulia" / "tertulia-extract",
-                                      Path(TERTULIA_LIBEXEC) / "tertulia-extract"};
+  const std::array<Path, 4> places = {
+      own / "tertulia-extract", own.parent_path() / "libexec" / "tertulia" / "tertulia-extract",
+      Path(TERTULIA_LIBEXEC) / "tertulia-extract", Path("/usr/libexec/tertulia/tertulia-extract")};
   for (const Path& place : places) {
     if (::access(place.c_str(), X_OK) == 0) return DocumentHelper{.program = place};
   }
   return Error(ErrorCode::kNotFound,
                "the program tertulia-extract, which reads HTML, is not installed; looked for " +
-                   places[0].string() + ", " + places[1].string() + " and " + places[2].string());
+                   places[0].string() + ", " + places[1].string() + ", " + places[2].string() + " and " +
+                   places[3].string());
 }
 
 Error too_much(const std::string& what, std::int64_t limit) {

@@ -8,8 +8,6 @@
 
 #include <gmock/gmock.h>
 
-#include "embedder/minilm.h"
-#include "embedder/onnx_tensors.h"
 #include "embedder/static_table.h"
 #include "tree.h"
 
@@ -68,49 +66,6 @@ TEST(WordPieceOracle, IdsAreThoseOfTheReference) {
     for (const std::uint32_t id : StaticTable::get().pieces().encode(sentences[i]))
       ids += std::to_string(id) + " ";
     EXPECT_EQ(ids + "102 ", expected[i]) << sentences[i];
-  }
-}
-
-TEST(MiniLmEmbedder, VectorsAreThoseOfTheReference) {
-  const auto sentences = lines_of(oracle_file("sentences.txt"));
-  const std::string bytes = oracle_file("vectors.f32");
-  const auto embedder = minilm_embedder().value();
-  const std::size_t count = bytes.size() / sizeof(float) / MiniLm::kHidden;
-  const auto vectors =
-      embed(*embedder, {sentences.begin(), sentences.begin() + static_cast<std::ptrdiff_t>(count)}).value();
-  ASSERT_EQ(count, sentences.size());
-  ASSERT_EQ(vectors.size(), count);
-  for (std::size_t i = 0; i < count; ++i) {
-    Vector expected(MiniLm::kHidden);
-    std::memcpy(expected.data(), bytes.data() + i * MiniLm::kHidden * sizeof(float),
-                MiniLm::kHidden * sizeof(float));
-    EXPECT_GE(cosine(vectors[i], expected), 0.9999F) << sentences[i];
-  }
-}
-
-TEST(MiniLmEmbedder, ABatchGivesWhatEachTextGivesAlone) {
-  const auto embedder = minilm_embedder().value();
-  const std::string longest(4'000, 'x');
-  const std::vector<std::string> texts = {"one", "a longer text about trains", longest + " tail", ""};
-  const auto together = embed(*embedder, texts).value();
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    EXPECT_GE(cosine(together[i], embed(*embedder, {texts[i]}).value().front()), 0.99999F);
-  }
-}
-
-TEST(MiniLmEmbedder, SaysWhenTheWeightsAreMissingOrOthers) {
-  EXPECT_EQ(minilm_embedder("/nowhere/model.onnx").error().code(), ErrorCode::kNotFound);
-  const std::string other = testing::TempDir() + "/other.onnx";
-  std::ofstream(other) << "not a model";
-  const auto refused = minilm_embedder(other);
-  EXPECT_EQ(refused.error().code(), ErrorCode::kDamaged);
-  std::filesystem::remove(other);
-}
-
-TEST(OnnxTensors, WhatIsNoModelIsRefused) {
-  for (const std::string_view bytes :
-       {"", "x", "\x3a\x7f", "\x3a\x02\x2a\x05", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"}) {
-    EXPECT_EQ(read_onnx_tensors(bytes).error().code(), ErrorCode::kDamaged);
   }
 }
 

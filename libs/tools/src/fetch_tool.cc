@@ -4,8 +4,7 @@
 #include <array>
 #include <utility>
 
-#include <curl/curl.h>
-
+#include "tertulia/base/curl_library.h"
 #include "tertulia/base/env.h"
 #include "tertulia/base/printable.h"
 #include "tertulia/base/utf8.h"
@@ -18,15 +17,15 @@ namespace {
 
 // `location` as seen from `base`, by the parser that the connection will use too. Empty if it is none.
 std::string resolved(const std::string& base, const std::string& location) {
-  CURLU* url = curl_url();
+  CURLU* url = curl().url();
   char* text = nullptr;
   std::string out;
-  if (url != nullptr && curl_url_set(url, CURLUPART_URL, base.c_str(), 0) == CURLUE_OK &&
-      curl_url_set(url, CURLUPART_URL, location.c_str(), CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
-      curl_url_get(url, CURLUPART_URL, &text, 0) == CURLUE_OK)
+  if (url != nullptr && curl().url_set(url, CURLUPART_URL, base.c_str(), 0) == CURLUE_OK &&
+      curl().url_set(url, CURLUPART_URL, location.c_str(), CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+      curl().url_get(url, CURLUPART_URL, &text, 0) == CURLUE_OK)
     out = text;
-  curl_free(text);
-  curl_url_cleanup(url);
+  curl().free(text);
+  curl().url_cleanup(url);
   return out;
 }
 

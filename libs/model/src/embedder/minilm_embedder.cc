@@ -1,3 +1,5 @@
+#include "tertulia/model/minilm_embedder.h"
+
 #include <algorithm>
 
 #include "tertulia/base/env.h"
@@ -59,11 +61,14 @@ class MiniLmEmbedder final : public Embedder {
   EmbedderInfo info_;
 };
 
-// Where the weights are if nobody says so: installed with the library, or where the build found them.
+// Where the weights are if nobody says so: installed with the library or by its package, or where the build
+// found them.
 Result<std::string> read_weights(const std::string& path) {
   FileSystem& files = real_env().files();
   if (!path.empty()) return read_file(files, path, kMostBytes);
-  if (auto installed = read_file(files, TERTULIA_MINILM_INSTALLED, kMostBytes)) return installed;
+  for (const char* place : {TERTULIA_MINILM_INSTALLED, "/usr/share/tertulia/all-MiniLM-L6-v2.onnx"}) {
+    if (auto installed = read_file(files, place, kMostBytes)) return installed;
+  }
   return read_file(files, TERTULIA_MINILM_BUILT, kMostBytes);
 }
 

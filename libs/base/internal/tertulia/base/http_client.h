@@ -84,7 +84,7 @@ struct HttpEnd {
     kCancelled,
     kCut,       // the connection broke, or what came is not HTTP
     kTooLarge,  // header_limit or body_limit
-    kStopped,   // a handler said so: `error` is what it said
+    kStopped,   // a handler said so, or there is no libcurl to ask with: `error` is what was said
     kBadUrl,
     kClosed,  // the client was destroyed
   };

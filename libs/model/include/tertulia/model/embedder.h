@@ -67,11 +67,6 @@ Result<std::vector<Vector>> embed(Embedder& embedder, std::vector<std::string> t
 // library. Microseconds a text, no model, no file, no network. One object, alive until the program ends.
 std::shared_ptr<Embedder> static_embedder();
 
-// all-MiniLM-L6-v2 itself, computed in this process, on the calling thread. The weights are read once, from
-// `path` or, if that is empty, from where the build or the installation put them. kNotFound if they are not
-// there, kDamaged if they are not those this was written for.
-Result<std::shared_ptr<Embedder>> minilm_embedder(const std::string& path = {});
-
 struct HttpEmbedderOptions {
   // base_url defaults to https://api.openai.com/v1; requests go to its /embeddings.
   ProviderOptions provider{};
