@@ -33,7 +33,7 @@ class Chat {
 
 const say = (server, session, message) => server.expect(200, 'POST', '/api/v1/turns', { body: { session, message } });
 const texts = (data, session) =>
-  tertulia(data, '--json', 'messages', 'list', session).trim().split('\n').map((line) => JSON.parse(line)).map((one) => one.message ?? one).filter((one) => one.role === 'user').map((one) => one.text);
+  tertulia(data, '--json', 'messages', 'list', '--last', '100000', session).trim().split('\n').map((line) => JSON.parse(line)).map((one) => one.message ?? one).filter((one) => one.role === 'user').map((one) => one.text);
 
 test('Every command works beside a server', async () => {
   const server = await Server.start();

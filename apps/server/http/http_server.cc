@@ -34,6 +34,8 @@ constexpr int kAcceptAtOnce = 64;
 // How often, and behind how much, memory is given back to the system.
 constexpr std::chrono::seconds kTrimEvery{2};
 constexpr std::uint64_t kTrimBytes = 8U << 20U;
+// So many times after a burst of bodies.
+constexpr int kTrimRounds = 5;
 // Connections that are cut end at once, unless a handler holds one.
 constexpr milliseconds kCutWithin{2'000};
 
@@ -227,15 +229,21 @@ void HttpServer::Impl::welcome(const std::shared_ptr<Loop>& loop, Socket socket)
   });
 }
 
-// What bodies have taken goes back to the system: the heap would keep it for ever.
+// What bodies have taken goes back to the system: the heap would keep it for ever. More than once, because what
+// was made of them is freed later than they are.
 void HttpServer::Impl::give_memory_back() {
   MutexLock lock(mutex_);
   std::uint64_t given = 0;
+  int rounds = 0;
   while (!stopping_) {
     stopped_.wait_until(mutex_, CondVar::now() + kTrimEvery);
     given += budget_.given();
-    if (given < kTrimBytes || budget_.used() > 0) continue;
-    given = 0;
+    if (given >= kTrimBytes && budget_.used() == 0) {
+      given = 0;
+      rounds = kTrimRounds;
+    }
+    if (rounds == 0) continue;
+    --rounds;
     ::malloc_trim(0);
   }
 }
