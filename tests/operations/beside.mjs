@@ -6,10 +6,11 @@ import { check, equal, folder, later, program, run, Server, tertulia, test, unti
 
 const environment = { PATH: process.env.PATH, HOME: '/nonexistent', LC_ALL: 'C.UTF-8' };
 
-// A chat that is asked one line after the other; it ends with its input.
+// A chat that is asked one line after the other; it ends with its input. What it says is shown before it is stored: an answer has
+// been given when its turn was committed.
 class Chat {
   constructor(data, session) {
-    this.process = spawn(program, ['--data', data, 'chat', '--lines', '--session', session], { env: environment });
+    this.process = spawn(program, ['--json', '--data', data, 'chat', '--lines', '--session', session], { env: environment });
     this.said = '';
     this.process.stdout.on('data', (bytes) => (this.said += bytes));
     this.process.stderr.on('data', (bytes) => (this.said += bytes));
@@ -19,8 +20,10 @@ class Chat {
   async ask(line, answer) {
     const from = this.said.length;
     this.process.stdin.write(`${line}\n`);
-    await until(() => this.said.slice(from).includes(answer) || this.over).catch(() => {});
-    check(this.said.slice(from).includes(answer), `"${line}" was not answered with "${answer}": ${this.said}`);
+    const committed = () => /"kind":"turn_committed"[^\n]*\n/.test(this.said.slice(from));
+    await until(() => committed() || this.over).catch(() => {});
+    const text = this.said.slice(from).split('\n').filter((one) => one.includes('"text_delta"')).map((one) => JSON.parse(one).text).join('');
+    check(committed() && text.includes(answer), `"${line}" was not answered with "${answer}": ${this.said}`);
   }
   get over() {
     return this.process.exitCode !== null || this.process.signalCode !== null;
