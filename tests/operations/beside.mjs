@@ -14,6 +14,8 @@ class Chat {
     this.said = '';
     this.process.stdout.on('data', (bytes) => (this.said += bytes));
     this.process.stderr.on('data', (bytes) => (this.said += bytes));
+    // Who was killed reads nothing any more.
+    this.process.stdin.on('error', () => {});
     this.ended = new Promise((done) => this.process.on('exit', (code, signal) => done({ code, signal })));
     later(() => this.process.kill('SIGKILL'));
   }
