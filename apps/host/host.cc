@@ -108,7 +108,7 @@ Result<void> check_nobody_serves(const Path& directory, Env& env) {
 }  // namespace
 
 Host::~Host() {
-  if (news_) news_->follow({}, {});
+  if (news_) news_->follow({}, {}, {});
   workflows_.reset();
   jobs_.reset();
   reaper_.reset();
@@ -135,7 +135,7 @@ Result<std::unique_ptr<Host>> Host::open(const Config& config, const HostOptions
                                                .env = options.env,
                                                .addresses = std::move(addresses),
                                                .recover = options.recover}));
-  host->news_->follow(host->engine_, host->semantic_);
+  host->news_->follow(host->engine_, host->memory_, host->semantic_);
   host->mcp_ = std::make_unique<McpPool>(options.environment, Engine::elicitations(host->engine_));
   host->make_agents();
   if (options.reap) {

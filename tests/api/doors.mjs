@@ -47,6 +47,20 @@ test('No session of the program\'s own can be said, wherever a session is', asyn
   equal((await server.expect(200, 'GET', '/api/v1/sessions', { key: writer })).sessions.filter(({ id }) => id.startsWith('~')), []);
 });
 
+test('The marks that the program leaves on sessions are not given by others', async () => {
+  const mark = { metadata: { 'tertulia.import': 'incomplete' } };
+  await server.expect(200, 'POST', '/api/v1/turns', { key: writer, body: { session: 'marked', message: 'Hello' } });
+  for (const [method, path, body] of [
+    ['PATCH', '/api/v1/sessions/marked', mark],
+    ['POST', '/api/v1/sessions', { id: 'marked-too', ...mark }],
+    ['POST', '/v1/conversations', mark],
+  ]) {
+    const reply = await server.call(method, path, { key: writer, body });
+    equal(reply.status, 403, `${method} ${path} ${reply.text}`);
+    check(reply.text.includes("program's own"), reply.text);
+  }
+});
+
 test('The command line refuses them too', async () => {
   const other = folder();
   for (const args of [['--owner', '~shared', 'sessions', 'list'], ['--tenant', '~x', 'sessions', 'list'], ['keys', 'create', '--user', '~shared'], ['sessions', 'show', '~runs'], ['chat', '--session', '~runs', 'hi']]) {

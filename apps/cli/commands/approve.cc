@@ -192,7 +192,9 @@ void say_answered(const Context& context, const Waiting& question, const Approve
   if (context.out.json) {
     context.out.line(to_text(JsonObject{{"id", question.id}, {"answer", options.choice}}));
   } else if (options.server.empty()) {
-    context.out.line("Answered. The turn goes on with: tertulia resume --session " + question.session);
+    context.out.line(
+        "Answered. The turn goes on where it runs; if nobody runs it: tertulia resume --session " +
+        question.session);
   } else {
     context.out.line("Answered. The server goes on with the turn.");
   }

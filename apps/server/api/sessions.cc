@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tertulia/conversation/branch_rules.h"
+#include "tertulia/conversation/own_metadata.h"
 #include "tertulia/memory/memory.h"
 #include "tertulia/store/inner_sessions.h"
 
@@ -30,7 +31,7 @@ Result<Reply> create_session(Call& call) {
   TERTULIA_TRY(in.finish_strict());
   TERTULIA_TRY_AS(const SessionKey key, call.session_named(id_text));
   Session session{.id = key.session, .tenant = key.tenant, .owner = key.owner};
-  TERTULIA_TRY(patch_metadata(session.metadata, metadata));
+  TERTULIA_TRY(patch_metadata_from_outside(session.metadata, metadata));
   const Time now = call.services.env.clock().now();
   session.created_at = now;
   Store& store = call.services.store();
@@ -102,7 +103,7 @@ Result<Reply> patch_session(Call& call) {
   TERTULIA_TRY_AS(const SessionState state,
                   change_session(call, key, [&](const SessionState& now) -> Result<std::vector<Change>> {
                     Session session = now.session;
-                    TERTULIA_TRY(patch_metadata(session.metadata, patch));
+                    TERTULIA_TRY(patch_metadata_from_outside(session.metadata, patch));
                     if (session.metadata == now.session.metadata) return std::vector<Change>();
                     return std::vector<Change>{PutSession{std::move(session)}};
                   }));

@@ -229,8 +229,8 @@ void HttpServer::Impl::welcome(const std::shared_ptr<Loop>& loop, Socket socket)
   });
 }
 
-// What bodies have taken goes back to the system: the heap would keep it for ever. More than once, because what
-// was made of them is freed later than they are.
+// What bodies have taken goes back to the system: the heap would keep it for ever. More than once, because
+// what was made of them is freed later than they are.
 void HttpServer::Impl::give_memory_back() {
   MutexLock lock(mutex_);
   std::uint64_t given = 0;

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "tertulia/conversation/own_metadata.h"
+
 #include "api/session_change.h"
 #include "core/call.h"
 #include "openai/chat_form.h"
@@ -38,7 +40,7 @@ Result<ConversationBody> read_body(const Call& call) {
   const Fields in(*object);
   ConversationBody read;
   TERTULIA_TRY_AS(const JsonObject* metadata, in.object("metadata"));
-  if (metadata != nullptr) read.metadata = *metadata;
+  if (metadata != nullptr) TERTULIA_TRY(patch_metadata_from_outside(read.metadata, *metadata));
   TERTULIA_TRY_AS(const JsonArray* items, in.array("items"));
   if (items != nullptr) read.items = *items;
   if (read.items.size() > kMaxItems) {
@@ -74,7 +76,7 @@ Result<Reply> update_conversation(Call& call) {
       change_session_at(call, key, std::nullopt, [&](const SessionState& now) -> Result<std::vector<Change>> {
         Session session = now.session;
         session.metadata = {};
-        TERTULIA_TRY(patch_metadata(session.metadata, body.metadata));
+        TERTULIA_TRY(patch_metadata_from_outside(session.metadata, body.metadata));
         return std::vector<Change>{PutSession{std::move(session)}};
       }));
   return conversation_reply(state.session);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tertulia/conversation/json_forms.h"
+#include "tertulia/store/archive.h"
 #include "tertulia/store/commit_rules.h"
 #include "tertulia/store/session_store.h"
 
@@ -112,6 +113,12 @@ Task<Result<void>> load_desk(EngineCore& engine, SessionDesk& desk, bool create)
     state = co_await load_state(engine, desk.key);
   }
   if (!state) co_return std::move(state).error();
+  if (is_incomplete_import(state->session)) {
+    co_return Error(ErrorCode::kNotPermitted,
+                    "session '" + desk.key.session.text() +
+                        "' is only partly there: the program ended while it was being imported. Import it "
+                        "again, which replaces it, or delete it");
+  }
   if (state->branches.empty() && create) {
     TERTULIA_CO_TRY(co_await create_main(engine, desk.key, state->session.revision));
     state = co_await load_state(engine, desk.key);

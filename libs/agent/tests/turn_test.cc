@@ -374,5 +374,17 @@ TEST_F(TurnTest, WhatAToolDoesNotKnowIsListedForAPerson) {
   EXPECT_EQ(unknown[0].error, "The connection was lost. The outcome is unknown.");
 }
 
+TEST_F(TurnTest, NobodyTalksInASessionThatIsOnlyPartlyImported) {
+  Session half;
+  half.metadata.set("tertulia.import", "incomplete");
+  const SessionKey key = local_key(SessionId::parse("s").value());
+  commit(*store, {.key = key, .expected = std::nullopt, .changes = {PutSession{half}}}).value();
+  const Agent agent = make_agent();
+  const auto refused = agent.run("Hello", "s").result();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kNotPermitted);
+  EXPECT_NE(refused.error().message().find("Import it again"), std::string::npos);
+}
+
 }  // namespace turn_test
 }  // namespace tertulia

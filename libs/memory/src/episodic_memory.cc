@@ -140,8 +140,12 @@ struct EpisodicMemory::Impl {
       TERTULIA_TRY_AS(RecordPage page, read_records(store, query));
       shelf->damaged.insert(page.damaged.begin(), page.damaged.end());
       for (const StoredRecord& stored : page.records) {
-        TERTULIA_TRY_AS(Episode episode, parse_form<Episode>(stored.record.payload));
-        TERTULIA_TRY(add(*shelf, {std::move(episode), stored.record.stream, stored.record.number}));
+        Result<Episode> episode = parse_form<Episode>(stored.record.payload);
+        if (!episode) {
+          shelf->damaged.insert(stored.session);
+          continue;
+        }
+        TERTULIA_TRY(add(*shelf, {*std::move(episode), stored.record.stream, stored.record.number}));
       }
       query.cursor = std::move(page.next);
     } while (!query.cursor.empty());
@@ -217,8 +221,9 @@ struct EpisodicMemory::Impl {
     do {
       TERTULIA_TRY_AS(RecordPage page, read_records(store, query));
       for (const StoredRecord& stored : page.records) {
-        TERTULIA_TRY_AS(const Episode episode, parse_form<Episode>(stored.record.payload));
-        first = std::max(first, episode.span.last + 1);
+        // One that cannot be read says of no message that it was told.
+        const Result<Episode> episode = parse_form<Episode>(stored.record.payload);
+        if (episode) first = std::max(first, episode->span.last + 1);
       }
       query.cursor = std::move(page.next);
     } while (!query.cursor.empty());
@@ -433,6 +438,11 @@ void EpisodicMemory::drop_owner(const TenantId& tenant, const OwnerId& owner) {
   MutexLock lock(impl_->mutex);
   const OwnerKey whose{tenant, owner};
   impl_->shelves.erase_if([&](const OwnerKey& each) { return each == whose; });
+}
+
+void EpisodicMemory::drop_all() {
+  MutexLock lock(impl_->mutex);
+  impl_->shelves.erase_if([](const OwnerKey&) { return true; });
 }
 
 }  // namespace tertulia

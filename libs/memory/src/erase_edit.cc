@@ -244,8 +244,13 @@ Result<bool> EraseEdit::erase_from(Record& record, const Remake& remake, EraseCo
   bool goes = false;
   switch (record.stream.kind) {
     case RecordKind::kEpisode: {
-      TERTULIA_TRY_AS(const Episode episode, parse_form<Episode>(record.payload));
-      if (!touches(episode)) return true;
+      const Result<Episode> episode = parse_form<Episode>(record.payload);
+      // One that cannot be read cannot be written again without the words: it goes.
+      if (!episode) {
+        goes = true;
+        break;
+      }
+      if (!touches(*episode)) return true;
       TERTULIA_TRY(remake_episode(record, remake));
       ++counts.episodes;
       return true;

@@ -297,6 +297,22 @@ TEST_F(OneStoreTest, ErasingTwiceIsFineAndAnUnknownMessageIsNot) {
             ErrorCode::kNoMessage);
 }
 
+TEST_F(OneStoreTest, AnEpisodeThatCannotBeReadIsInNobodysWay) {
+  const SessionKey broken{EraseWorld::key().tenant, EraseWorld::key().owner,
+                          SessionId::parse("broken").value()};
+  const BranchId main = BranchId::parse("main").value();
+  Record episode{
+      .stream = {.kind = RecordKind::kEpisode, .branch = main}, .number = 1, .payload = R"({"a":1})"};
+  commit(*store, {.key = broken,
+                  .expected = std::nullopt,
+                  .changes = {PutSession{}, PutBranch{{.id = main}}, AddRecord{std::move(episode)}}})
+      .value();
+  EXPECT_TRUE(world.memory().episodic().list(broken.tenant, broken.owner).ok());
+  EXPECT_THAT(world.memory().episodic().damaged(broken.tenant, broken.owner).value(),
+              testing::ElementsAre(broken.session));
+  EXPECT_EQ(world.memory().erase_messages(EraseWorld::key(), std::vector{world.said}).value().messages, 1U);
+}
+
 TEST_F(OneStoreTest, ACallKeepsItsToolAndLosesItsArguments) {
   const MessageId call = world.messages()[3].id();
   world.memory().erase_messages(EraseWorld::key(), std::vector{call}).value();

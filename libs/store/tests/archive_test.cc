@@ -281,6 +281,19 @@ TEST_F(Archive, WhatAnImportThatDiedHasLeftIsReplaced) {
   EXPECT_EQ(sample::export_text(*other_, kAll), text);
 }
 
+TEST_F(Archive, AMarkThatIsTheProgramsOwnIsNotTakenFromOthers) {
+  Session marked;
+  marked.metadata.set("tertulia.import", "incomplete");
+  marked.metadata.set("title", "Theirs");
+  sample::Writer(*store_, sample::key("one")).commit({PutSession{marked}}, sample::at(1));
+  ImportTarget from_others = kSame;
+  from_others.trust = ArchiveTrust::kForeign;
+  sample::import_text(*other_, sample::export_text(*store_, kAll), from_others).value();
+  const Session session = load(*other_, sample::key("one")).value().session;
+  EXPECT_EQ(session.metadata.find("tertulia.import"), nullptr);
+  EXPECT_NE(session.metadata.find("title"), nullptr);
+}
+
 TEST_F(Archive, TheFirstTwentyProblemsAreListed) {
   for (int i = 0; i < 30; ++i) sample::fill(*store_, sample::key("s" + std::to_string(i)));
   const std::string text = sample::export_text(*store_, kAll);

@@ -24,6 +24,15 @@ bool on_branch(RecordKind kind) {
   return kind != RecordKind::kCheckpoint && kind != RecordKind::kAsset && kind != RecordKind::kMemory;
 }
 
+std::string episode_of(const SessionKey& key) {
+  Episode episode;
+  episode.id = EpisodeId(Uuid::parse("01m7r7cee4e6vbwapvaab4166n").value());
+  episode.session = key.session;
+  episode.branch = BranchId::parse("main").value();
+  episode.summary = "They talked.";
+  return to_json(episode);
+}
+
 // One record of every kind that a caller may add, in the program's own sessions too.
 std::string forged() {
   const std::unique_ptr<Store> owned = open_memory_store();
@@ -36,7 +45,8 @@ std::string forged() {
     sample::Writer writer(store, key);
     for (const RecordKind kind : kKinds) {
       if (kind == RecordKind::kToolCall || kind == RecordKind::kLease) continue;
-      writer.note({AddRecord{sample::record(kind, on_branch(kind) ? "main" : "", 1, "{}", "forged")}});
+      const std::string payload = kind == RecordKind::kEpisode ? episode_of(key) : "{}";
+      writer.note({AddRecord{sample::record(kind, on_branch(kind) ? "main" : "", 1, payload, "forged")}});
     }
   }
   return sample::export_text(store, kAll);
@@ -55,6 +65,18 @@ std::uint64_t left_of(const ImportReport& report, std::string_view what) {
     return left.count;
   }
   return 0;
+}
+
+TEST(ArchiveTrust, AnEpisodeThatIsNoneIsLeftOutAndNamed) {
+  const std::unique_ptr<Store> theirs = open_memory_store();
+  sample::fill(*theirs, sample::key("talk"));
+  sample::Writer(*theirs, sample::key("talk"))
+      .note({AddRecord{sample::record(RecordKind::kEpisode, "main", 1, R"({"a":1})", "forged")}});
+  const std::unique_ptr<Store> ours = open_memory_store();
+  const ImportReport report =
+      imported(*ours, sample::export_text(*theirs, kAll), {.tenant = TenantId::parse("acme").value()})
+          .value();
+  EXPECT_GE(left_of(report, "episode"), 1U);
 }
 
 TEST(ArchiveTrust, TakesWhatSpeaksAndLeavesWhatActs) {

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "tertulia/base/outside_name.h"
+#include "tertulia/conversation/json_forms.h"
+#include "tertulia/conversation/own_metadata.h"
 
 namespace tertulia {
 
@@ -47,7 +49,9 @@ bool ImportTrust::takes(const Session& session) {
 }
 
 bool ImportTrust::takes(const Record& record) {
-  const std::string_view why = reason_to_leave_out(record.stream.kind, trust_);
+  std::string_view why = reason_to_leave_out(record.stream.kind, trust_);
+  const bool checked = trust_ != ArchiveTrust::kOwn && record.stream.kind == RecordKind::kEpisode;
+  if (checked && !parse_form<Episode>(record.payload)) why = "it is not what an episode looks like";
   if (why.empty()) return true;
   note(std::string(name_of(record.stream.kind)), why);
   return false;
@@ -55,6 +59,14 @@ bool ImportTrust::takes(const Record& record) {
 
 void ImportTrust::strip(Session& session) {
   if (trust_ == ArchiveTrust::kOwn) return;
+  std::vector<std::string> own;
+  for (const auto& [name, value] : session.metadata) {
+    if (name.starts_with(kOwnMetadata)) own.push_back(name);
+  }
+  for (const std::string& name : own) {
+    note("metadata " + name, "names that begin with 'tertulia.' are the program's own");
+    session.metadata.erase(name);
+  }
   if (!session.state.empty()) note("state of a session", "it holds what was always allowed");
   if (!session.bindings.empty()) note("bindings", "they name conversations kept at a provider");
   session.state.clear();

@@ -36,9 +36,6 @@ namespace tertulia {
 // here.
 inline constexpr std::uint64_t kMaxReplayGap = 1U << 20U;
 
-// True if the session was being imported when the process died.
-bool is_incomplete_import(const Session& session);
-
 class SessionReplay {
  public:
   // `branches` in the order in which they were made, with their message counts.

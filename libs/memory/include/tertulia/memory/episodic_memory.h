@@ -123,6 +123,7 @@ class EpisodicMemory {
 
   // What is held in RAM of an owner is read again when it is next used.
   void drop_owner(const TenantId& tenant, const OwnerId& owner);
+  void drop_all();
 
  private:
   struct Impl;

@@ -94,6 +94,10 @@ struct ImportReport {
 // How many problems a refused import lists.
 inline constexpr std::size_t kMaxImportProblems = 20;
 
+// True if a session was being imported when the process died. Nobody may talk in it: the next import of it
+// replaces it.
+bool is_incomplete_import(const Session& session);
+
 // Reads the archive twice: first everything is checked, then it is written. A bad archive changes nothing and
 // gives the code of its first problem, with up to kMaxImportProblems sentences in the fact "problems" and
 // their number in "count": kDamaged (a wrong checksum or hash, a missing end, cyclic parents), kDuplicateKey,
