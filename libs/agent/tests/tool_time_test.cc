@@ -38,7 +38,7 @@ TEST_F(ToolTimeTest, IsTheReasonThatAToolIsCancelledFor) {
   const Waiting waiting;
   model->add(ModelStep().call("wait", "{}"));
   model->add(ModelStep().say("Too slow."));
-  const Agent agent = make_agent({waiting.tool(std::chrono::milliseconds(500))});
+  const Agent agent = make_agent({waiting.tool(std::chrono::seconds(2))});
   EXPECT_EQ(agent.run("Go", "s").result().value().text, "Too slow.");
   EXPECT_EQ(waiting.reason(), CancelReason::kDeadline);
 }
@@ -51,7 +51,7 @@ TEST_F(ToolTimeTest, IsToldToAToolInsideOfMiddleware) {
   const Agent agent = builder.with_model(model, "script")
                           .with_session_store(store)
                           .with_middleware(breaker_middleware())
-                          .with_tool(waiting.tool(std::chrono::milliseconds(500)))
+                          .with_tool(waiting.tool(std::chrono::seconds(2)))
                           .build()
                           .value();
   EXPECT_EQ(agent.run("Go", "s").result().value().text, "Too slow.");
