@@ -110,6 +110,7 @@ Result<ForgetReport> SemanticMemory::forget(const CollectionId& id, const Forget
 
   const ForgetReport report{.removed = plan.items.size(),
                             .changed = plan.changed_items.size() + plan.changed_sources.size()};
+  Impl::PuttingIntoRam putting(*impl_, id);
   const std::unique_lock lock(collection->looking);
   state.remove(std::vector<std::string>(plan.items.begin(), plan.items.end()));
   for (const std::string& name : plan.sources) {
@@ -123,6 +124,7 @@ Result<ForgetReport> SemanticMemory::forget(const CollectionId& id, const Forget
     state.sources.insert_or_assign(source.source, source);
   }
   for (StoredItem& stored : plan.changed_items) state.put(std::move(stored));
+  putting.done();
   return report;
 }
 

@@ -128,6 +128,7 @@ Result<IngestReport> SemanticMemory::ingest(const CollectionId& id, const Docume
     TERTULIA_TRY(impl_->reload(id, *collection));
   }
 
+  Impl::PuttingIntoRam putting(*impl_, id);
   const std::unique_lock lock(collection->looking);
   CollectionState& state = collection->state;
   const std::vector<std::string> old = state.chunks_of(document.source);
@@ -138,6 +139,7 @@ Result<IngestReport> SemanticMemory::ingest(const CollectionId& id, const Docume
     item.item.sources = options.sources;
     state.put(std::move(item));
   }
+  putting.done();
   return IngestReport{.changed = true, .chunks = items.size(), .removed = old.size()};
 }
 

@@ -169,8 +169,10 @@ Result<Remembered> SemanticMemory::remember(const CollectionId& id, NewFact fact
   std::vector<MemoryChange> changes;
   for (const StoredItem& stored : remembering.written) put_change(changes, stored);
   TERTULIA_TRY(write_changes(impl_->store, id, std::move(changes)));
+  Impl::PuttingIntoRam putting(*impl_, id);
   const std::unique_lock lock(collection->looking);
   for (StoredItem& stored : remembering.written) state.put(std::move(stored));
+  putting.done();
   return std::move(remembering.remembered);
 }
 

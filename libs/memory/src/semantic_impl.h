@@ -36,6 +36,28 @@ struct SemanticMemory::Impl {
   // Makes the session if there is none. Called by writers.
   Result<void> ensure_exists(const CollectionId& id, OpenCollection& collection);
 
+  // It is read again when it is next used.
+  void let_go_of(const CollectionId& id);
+
+  // While what was stored is put into RAM. If that ends before done(), as where memory runs out, the
+  // collection is let go of: half of a change in it would be in the way of everybody who searches.
+  class PuttingIntoRam {
+   public:
+    PuttingIntoRam(Impl& memory, const CollectionId& id) : memory_(memory), id_(id) {}
+    ~PuttingIntoRam() {
+      if (!done_) memory_.let_go_of(id_);
+    }
+    PuttingIntoRam(const PuttingIntoRam&) = delete;
+    PuttingIntoRam& operator=(const PuttingIntoRam&) = delete;
+
+    void done() { done_ = true; }
+
+   private:
+    Impl& memory_;
+    const CollectionId& id_;
+    bool done_ = false;
+  };
+
   // Its chunks, without their vectors; writes how many, and a new generation, into `source`.
   Result<std::vector<StoredItem>> cut(const Document& document, const MemoryWriter& writer,
                                       const IngestOptions& given, StoredSource& source);

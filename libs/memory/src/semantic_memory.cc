@@ -269,11 +269,13 @@ Result<EraseReport> SemanticMemory::forget_all(const CollectionId& id) {
   return report;
 }
 
-void SemanticMemory::drop(const CollectionId& id) {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->collections.erase_if([&](const CollectionId& each) { return each == id; });
-  ++impl_->let_go;
+void SemanticMemory::Impl::let_go_of(const CollectionId& id) {
+  const std::lock_guard lock(mutex);
+  collections.erase_if([&](const CollectionId& each) { return each == id; });
+  ++let_go;
 }
+
+void SemanticMemory::drop(const CollectionId& id) { impl_->let_go_of(id); }
 
 void SemanticMemory::drop_owner(const TenantId& tenant, const OwnerId& owner) {
   const std::lock_guard lock(impl_->mutex);
