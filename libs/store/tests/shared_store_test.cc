@@ -21,6 +21,7 @@
 
 #include "shared/channel.h"
 #include "shared/door.h"
+#include "shared/landed.h"
 #include "sqlite_fixture.h"
 
 namespace tertulia {
@@ -216,6 +217,25 @@ TEST_F(SharedStoreTest, AHoldDiesWithWhoKeptItAndItsThreadDoesNotGoOn) {
     while (second->held() == nullptr && load(*second, key).ok()) std::this_thread::yield();
   }
   EXPECT_TRUE(load(*second, key).ok());
+}
+
+TEST_F(SharedStoreTest, ATurnThatIsNotThereHasNotLandedWhateverTheFieldsSay) {
+  const auto store = share(directory());
+  const SessionKey key = Trial::key();
+  ASSERT_TRUE(commit(*store, Trial::first(key)).ok());
+  const Session session = load(*store, key).value().session;
+  const Commit lost = Trial::of(
+      key, Revision{1},
+      {PutSession{session},
+       AppendTurn{.branch = Trial::branch("main"), .turn = Trial::turn(0), .tool_calls = {}, .state = {}}});
+  // Somebody else's commit moves the revision and leaves the fields as they are.
+  ASSERT_TRUE(commit(*store, Trial::of(key, Revision{1}, {PutSession{session}})).ok());
+  const std::string body = body_of(lost).value();
+  EXPECT_EQ(look_for_change(*store, Verb::kCommit, body), std::nullopt);
+  Commit again = lost;
+  again.expected = Revision{2};
+  ASSERT_TRUE(commit(*store, again).ok());
+  EXPECT_NE(look_for_change(*store, Verb::kCommit, body_of(again).value()), std::nullopt);
 }
 
 TEST_F(SharedStoreTest, AnotherVersionIsRefusedAndNamed) {

@@ -84,6 +84,12 @@ Result<Landed> has_landed(Store& store, const Commit& commit) {
   if (!state) return state.error();
   // Nobody else writes for the one who died: what has not moved will not.
   if (commit.expected && state->session.revision == *commit.expected) return Landed::kNo;
+  // A turn proves it either way, wherever it stands: fields may be as this commit wants them by somebody
+  // else's.
+  for (const Change& change : commit.changes) {
+    if (!std::holds_alternative<AppendTurn>(change)) continue;
+    return shows(store, commit.key, *state, change);
+  }
   for (const Change& change : commit.changes) {
     TERTULIA_TRY_AS(const Landed landed, shows(store, commit.key, *state, change));
     if (landed != Landed::kUnknown) return landed;
